@@ -1,0 +1,42 @@
+VENV ?= .venv
+PYTEST_WORKERS ?= 2
+
+python := $(VENV)/bin/python
+project := setup.cfg pyproject.toml cmlm_tf/__init__.py
+
+.PHONY: help demo test check clean
+
+help:
+	@echo "make demo   install the package, train on the small grammar, print the table"
+	@echo "make test   install the package and run its tests"
+	@echo "make check  lint, formatting, import rules and types"
+	@echo "make clean  remove the virtual environment"
+
+demo: $(VENV)/.installed
+	$(python) bin/demo.py --output_dir=demo
+
+test: $(VENV)/.installed-test
+	$(python) -m pytest -n $(PYTEST_WORKERS)
+
+check: $(VENV)/.installed-test-dev
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(python) -m mypy
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.made:
+	bin/make_venv.sh $(VENV)
+	@touch $@
+
+# One stamp for each set of extras, so that a second call installs nothing.
+$(VENV)/.installed: extras =
+$(VENV)/.installed-test: extras = [test]
+$(VENV)/.installed-test-dev: extras = [test,dev]
+$(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-test-dev: $(project) | $(VENV)/.made
+	@echo "Installing .$(extras) into $(VENV); the first time takes some minutes."
+	@PYTHONWARNINGS=ignore $(python) -m pip install --quiet --disable-pip-version-check \
+		--editable '.$(extras)'
+	@touch $@

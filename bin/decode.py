@@ -1,0 +1,60 @@
+r"""Translates text with a model directory, student or teacher.
+
+Examples:
+  python bin/decode.py --model_dir=student --input=test.en --output=out.de
+  python bin/decode.py --model_dir=student --heuristic=mask_predict \
+      --num_iterations=10 --length_beam=3 < test.en
+  python bin/decode.py --model_dir=teacher --beam_size=5 < test.en
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from cmlm_tf import cli
+from cmlm_tf.bulk import translate_file
+from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.translator import load_translator
+
+_MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
+_INPUT = flags.DEFINE_string("input", None, "Source lines; stdin if left out.")
+_OUTPUT = flags.DEFINE_string("output", None, "Translations; stdout if left out.")
+_REFERENCES = flags.DEFINE_string(
+    "oracle_references", None, "Target lines whose lengths to use (oracle lengths)."
+)
+_JSONL = flags.DEFINE_string(
+    "jsonl", None, "File for one JSON object a line: text, score, iterations."
+)
+_NBEST = flags.DEFINE_bool(
+    "nbest", False, "Put all length candidates into the JSON objects."
+)
+_SENTENCES_PER_BATCH = flags.DEFINE_integer(
+    "sentences_per_batch", 64, "Most sentences decoded side by side.", lower_bound=1
+)
+_DTYPE = flags.DEFINE_enum(
+    "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster and less exact."
+)
+define_decoding_flags()
+
+
+def main(argv: Sequence[str]) -> None:
+    """Loads the model and translates."""
+    del argv
+    translator = load_translator(
+        _MODEL_DIR.value,
+        _DTYPE.value,
+        sentences_per_batch=_SENTENCES_PER_BATCH.value,
+    )
+    translate_file(
+        translator,
+        _INPUT.value,
+        _OUTPUT.value,
+        decoding_options(translator.loaded.role),
+        references=_REFERENCES.value,
+        jsonl=_JSONL.value,
+        nbest=_NBEST.value,
+    )
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,53 @@
+r"""Scores translations: SacreBLEU, chrF, tokenised BLEU, tokens per iteration.
+
+Example:
+  python bin/evaluate.py --hypotheses=out.de --references=test.de \
+      --target_language=de --decoded=out.jsonl --json=scores.json
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from cmlm_tf import cli
+from cmlm_tf.evaluation.bleu import NUM_RESAMPLES
+from cmlm_tf.evaluation.report import evaluate_files, write_report
+
+_HYPOTHESES = flags.DEFINE_string(
+    "hypotheses", None, "Translations, one a line, not tokenised.", required=True
+)
+_REFERENCES = flags.DEFINE_string(
+    "references", None, "References, one a line, not tokenised.", required=True
+)
+_TARGET_LANGUAGE = flags.DEFINE_string(
+    "target_language", "de", "Two-letter code; zh chooses SacreBLEU's tokenisation."
+)
+_DECODED = flags.DEFINE_string(
+    "decoded", None, "JSON lines of bin/decode.py, for tokens per iteration."
+)
+_NUM_RESAMPLES = flags.DEFINE_integer(
+    "num_resamples",
+    NUM_RESAMPLES,
+    "Bootstrap resamples for the 95 % intervals; 0 for none.",
+    lower_bound=0,
+)
+_JSON = flags.DEFINE_string("json", None, "File for the same figures as JSON.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Prints the scores and writes them where --json says."""
+    del argv
+    report = evaluate_files(
+        _HYPOTHESES.value,
+        _REFERENCES.value,
+        _TARGET_LANGUAGE.value,
+        _DECODED.value,
+        _NUM_RESAMPLES.value,
+    )
+    print(report)
+    if _JSON.value is not None:
+        write_report(report, _JSON.value)
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,97 @@
+"""How every command starts and how its errors reach the user."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from absl import app, flags, logging
+
+from cmlm_tf.errors import UserError
+
+INTERRUPTED = 130
+
+# Fewer start-up notes of TensorFlow around the one line that a user needs. It is
+# read when TensorFlow is imported; the commands import this module before that.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+def run(main: Callable[[Sequence[str]], None]) -> None:
+    """Runs `main` under absl; what a user can mend is one line on stderr.
+
+    Exits with 0 only if `main` returned and all of stdout was written, or help
+    was asked for; with 1 after the line `error: ...` for a `UserError`, a bad
+    flag, a bad config field or a file that cannot be read or written; with 130
+    after Ctrl-C. Any other exception is a fault of the program and keeps its
+    traceback.
+
+    Args:
+        main: takes the arguments; only the program's name is left in them.
+    """
+    flags.FLAGS.set_default("verbosity", logging.INFO)
+    app.run(lambda arguments: _guarded(main, arguments), flags_parser=_parse_flags)
+
+
+def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
+    try:
+        rest = flags.FLAGS(arguments)
+    except (AttributeError, KeyError) as error:
+        _fail(f"unknown config field: {_missing_field(error)}")
+    except BrokenPipeError:
+        _leave_closed_pipe()
+    except (flags.Error, OSError, TypeError, ValueError) as error:
+        _fail(_one_line(error))
+    except SystemExit:
+        # absl prints the help that was asked for, then leaves with 1.
+        sys.exit(0)
+    if len(rest) > 1:
+        _fail(f"unexpected argument: {rest[1]}")
+    return rest
+
+
+def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:
+    try:
+        main(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_closed_pipe()
+    except (UserError, OSError) as error:
+        _fail(_one_line(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def _one_line(error: Exception) -> str:
+    """Tells an error in one line, without the traceback some carry as text.
+
+    >>> _one_line(FileNotFoundError(2, "No such file or directory", "a.en"))
+    'a.en: No such file or directory'
+    """
+    if isinstance(error, OSError):
+        # ml_collections chains the reason why a config file was not loaded.
+        error = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        if error.filename is not None:
+            return f"{error.filename}: {error.strerror}"
+    before, traceback, after = str(error).partition("Traceback (most recent call last)")
+    reason = after.strip().splitlines()[-1] if traceback else ""
+    return " ".join(f"{before} {reason}".split())
+
+
+def _missing_field(error: AttributeError | KeyError) -> str:
+    """Unpacks ml_collections' error, which it may wrap in another."""
+    reason = error.args[0]
+    while isinstance(reason, Exception):
+        reason = reason.args[0]
+    return " ".join(str(reason).split())
+
+
+def _leave_closed_pipe() -> NoReturn:
+    # The interpreter flushes stdout once more at exit; let that go nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+def _fail(line: str) -> NoReturn:
+    print(f"error: {line}", file=sys.stderr)
+    sys.exit(1)

@@ -1,0 +1,1 @@
+"""Corpora, subword model, batching and target masking."""

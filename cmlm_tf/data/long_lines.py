@@ -1,0 +1,68 @@
+"""Splits what is longer than a model allows, without losing a word."""
+
+import re
+from collections.abc import Callable, Sequence
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？;:])\s+")
+_WORD_END = re.compile(r"\s+")
+
+
+Count = Callable[[Sequence[str]], list[int]]
+
+
+def split_line(text: str, max_subwords: int, count: Count) -> list[str]:
+    """Splits a line into parts of at most `max_subwords` each.
+
+    The line is cut at sentence ends; a sentence that is still too long is cut
+    between words, and a word that is too long between characters. Parts are
+    then filled up again as far as they fit.
+
+    Args:
+        text: the line.
+        max_subwords: the most subwords of a part, at least 1.
+        count: returns the number of subwords of each string.
+
+    Returns:
+        The parts in order, without the white space at the cuts; `[text]` if it
+        fits.
+
+    >>> words = lambda texts: [len(text.split()) for text in texts]
+    >>> split_line("One two. Three four five. Six.", 4, words)
+    ['One two.', 'Three four five. Six.']
+    """
+    if count([text])[0] <= max_subwords:
+        return [text]
+    parts = _SENTENCE_END.split(text)
+    if len(parts) == 1:
+        parts = _WORD_END.split(text.strip())
+    if len(parts) == 1:
+        return _halve(text, max_subwords, count)
+    pieces: list[str] = []
+    for part, size in zip(parts, count(parts), strict=True):
+        fits = size <= max_subwords
+        pieces += [part] if fits else split_line(part, max_subwords, count)
+    return _fill(pieces, max_subwords, count)
+
+
+def _halve(word: str, max_subwords: int, count: Count) -> list[str]:
+    """Cuts between characters; a single character is never cut."""
+    if len(word) < 2 or count([word])[0] <= max_subwords:
+        return [word]
+    middle = len(word) // 2
+    return _halve(word[:middle], max_subwords, count) + _halve(
+        word[middle:], max_subwords, count
+    )
+
+
+def _fill(pieces: list[str], max_subwords: int, count: Count) -> list[str]:
+    """Joins neighbours while their subwords, counted apart, fit together."""
+    filled: list[str] = []
+    room = 0
+    for piece, size in zip(pieces, count(pieces), strict=True):
+        if filled and size <= room:
+            filled[-1] += f" {piece}"
+            room -= size
+        else:
+            filled.append(piece)
+            room = max_subwords - size
+    return filled

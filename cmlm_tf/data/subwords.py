@@ -1,0 +1,221 @@
+"""One SentencePiece vocabulary for both languages, in Python and in the graph."""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sentencepiece
+from absl import logging
+from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]
+    ModelProto,
+)
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import atomic_write
+from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, MASK_PIECE, PAD_ID, UNK_ID
+
+if TYPE_CHECKING:
+    import tensorflow_text
+
+MODEL_TYPES = ("unigram", "bpe")
+SIZE_MULTIPLE = 8
+
+_RESERVED_PIECES = {
+    PAD_ID: "<pad>",
+    UNK_ID: "<unk>",
+    BOS_ID: "<s>",
+    EOS_ID: "</s>",
+    MASK_ID: MASK_PIECE,
+}
+_NUM_BYTES = 256
+# Sums of floats depend on the number of threads, hence so would the model.
+_TRAINING_THREADS = 16
+_WARNINGS = 1
+_SMALLEST_SAMPLE = 101
+
+
+def train_subword_model(
+    sentences: Iterable[str],
+    path: str | os.PathLike[str],
+    vocab_size: int = 32000,
+    model_type: str = "unigram",
+    *,
+    character_coverage: float = 0.9995,
+    num_sampled_sentences: int = 4_000_000,
+) -> None:
+    """Trains a SentencePiece model and writes it to a file.
+
+    Ids 0 to 4 are control symbols, which no spelling in a text can reach, and
+    the 256 bytes are pieces, so that no text is unknown. Text is normalised by
+    `nmt_nfkc`. A corpus too small for the vocabulary gives a smaller one. The
+    same sentences and settings give the same file.
+
+    Args:
+        sentences: both languages; read once.
+        path: the file to write; it appears whole or not at all.
+        vocab_size: number of pieces, a multiple of 8.
+        model_type: `unigram` or `bpe`.
+        character_coverage: share of the running characters that get a piece of
+            their own; the others are written as bytes.
+        num_sampled_sentences: the most sentences that are used, over 100, drawn
+            at random (always the same ones); memory grows with it.
+
+    Raises:
+        UserError: a size that is no multiple of 8 or too small for the
+            characters, an unknown type, too small a sample, no sentences.
+    """
+    _check_settings(vocab_size, model_type, num_sampled_sentences)
+    model = io.BytesIO()
+    errors: list[Exception] = []
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_keeping_errors(sentences, errors),
+            model_writer=model,
+            vocab_size=vocab_size,
+            model_type=model_type,
+            character_coverage=character_coverage,
+            input_sentence_size=num_sampled_sentences,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            control_symbols=[MASK_PIECE],
+            byte_fallback=True,
+            hard_vocab_limit=False,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=_WARNINGS,
+        )
+    except RuntimeError as error:
+        raise _training_error(error, errors) from error
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(_padded(model.getvalue()))
+
+
+def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
+    if vocab_size % SIZE_MULTIPLE or vocab_size <= 0:
+        raise UserError(
+            f"vocab_size {vocab_size}: must be a multiple of {SIZE_MULTIPLE}"
+        )
+    if model_type not in MODEL_TYPES:
+        raise UserError(f"model_type {model_type!r}: must be unigram or bpe")
+    if num_sampled < _SMALLEST_SAMPLE:
+        raise UserError(
+            f"num_sampled_sentences {num_sampled}: must be {_SMALLEST_SAMPLE} or more"
+        )
+
+
+def _keeping_errors(sentences: Iterable[str], errors: list[Exception]) -> Iterator[str]:
+    """Keeps what the sentences raise: the C++ trainer passes on the text alone."""
+    try:
+        yield from map(_well_formed, sentences)
+    except Exception as error:
+        errors.append(error)
+        raise
+
+
+def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
+    if errors:
+        return errors[0]
+    text = str(error)
+    if "sentences_.empty()" in text:
+        return UserError("subword model: there are no sentences to train on")
+    return UserError(f"subword model: {text.rpartition('] ')[2].strip()}")
+
+
+def _padded(model: bytes) -> bytes:
+    """Fills a vocabulary that came out small up to the next multiple of 8."""
+    proto = ModelProto.FromString(model)
+    for number in range(-len(proto.pieces) % SIZE_MULTIPLE):
+        proto.pieces.add(
+            piece=f"<unused_{number}>",
+            score=0.0,
+            type=ModelProto.SentencePiece.CONTROL,
+        )
+    asked, size = proto.trainer_spec.vocab_size, len(proto.pieces)
+    if size < asked:
+        logging.warning("the text yields only %d subwords, not %d", size, asked)
+    proto.trainer_spec.vocab_size = size
+    return proto.SerializeToString(deterministic=True)
+
+
+class SubwordModel:
+    """A SentencePiece model with the reserved ids of `special_ids`.
+
+    Attributes:
+        vocab_size: number of ids, a multiple of 8.
+        sha256: hexadecimal hash of the model file.
+        model: the file's bytes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        """Loads a model file.
+
+        Args:
+            path: a file written by `train_subword_model`.
+
+        Raises:
+            UserError: a missing or damaged file, or a model of another kind.
+        """
+        try:
+            self.model = Path(path).read_bytes()
+            self._processor = sentencepiece.SentencePieceProcessor(
+                model_proto=self.model
+            )
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from error
+        except RuntimeError as error:
+            raise UserError(f"{path}: not a SentencePiece model") from error
+        self.vocab_size = len(self._processor)
+        self.sha256 = hashlib.sha256(self.model).hexdigest()
+        _check_pieces(path, self._processor)
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Splits sentences into subword ids, all threads at work.
+
+        Args:
+            sentences: any text; an unpaired surrogate is read as `?`.
+
+        Returns:
+            One list for each sentence, empty for blank text. No id is special.
+        """
+        return self._processor.encode([_well_formed(text) for text in sentences])
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        r"""Joins subword ids to text; special ids are left out.
+
+        Args:
+            ids: one sequence for each sentence, padding allowed.
+
+        Returns:
+            One text for each sequence. Bytes that form no character become
+            U+FFFD. The byte pieces of `\n` and `\r` are written as they are.
+        """
+        plain = [[int(i) for i in row if i > MASK_ID] for row in ids]
+        return self._processor.decode(plain) if plain else []
+
+    def tokenizer(self) -> "tensorflow_text.SentencepieceTokenizer":
+        """Returns the same model as TensorFlow ops, with int32 ids."""
+        import tensorflow as tf
+        import tensorflow_text
+
+        return tensorflow_text.SentencepieceTokenizer(self.model, out_type=tf.int32)
+
+
+def _well_formed(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _check_pieces(
+    path: str | os.PathLike[str], processor: sentencepiece.SentencePieceProcessor
+) -> None:
+    size = len(processor)
+    if size % SIZE_MULTIPLE or size < len(_RESERVED_PIECES) + _NUM_BYTES:
+        raise UserError(f"{path}: a vocabulary of {size} pieces, not a multiple of 8")
+    for special_id, piece in _RESERVED_PIECES.items():
+        if processor.id_to_piece(special_id) != piece:
+            raise UserError(f"{path}: id {special_id} is not reserved for {piece}")
+    if sum(map(processor.is_byte, range(size))) != _NUM_BYTES:
+        raise UserError(f"{path}: trained without byte fallback")

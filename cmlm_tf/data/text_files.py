@@ -1,0 +1,54 @@
+"""Lines of UTF-8 text files, streamed."""
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from cmlm_tf.errors import UserError
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    r"""Yields the lines of a UTF-8 file, plain, .gz or .xz.
+
+    A line is what ends in `\n`, so neither U+2028 nor a lone `\r` ends one. One
+    `\r` in front of the `\n` is dropped. Text after the last `\n` is a line too.
+
+    Args:
+        path: the file.
+
+    Raises:
+        UserError: names the file, and the line where the text is not UTF-8.
+    """
+    number = 0
+    try:
+        with _open_binary(Path(path)) as file:
+            for line in file:
+                number += 1
+                yield _without_line_end(line).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}, line {number}: not valid UTF-8") from error
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise UserError(f"{path}: damaged after line {number}: {error}") from error
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+
+
+def _open_binary(path: Path) -> io.BufferedIOBase:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return open(path, "rb")
+
+
+def _without_line_end(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def require_text(path: str | Path) -> None:
+    """Raises a `UserError` unless the file can be read and holds a line."""
+    if next(read_lines(path), None) is None:
+        raise UserError(f"{path}: the file is empty")

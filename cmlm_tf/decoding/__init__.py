@@ -1,0 +1,1 @@
+"""Inference by masking: heuristics, update strategies and the loop."""

@@ -1,0 +1,80 @@
+"""Target lengths: the length beam, lengths from a reference, the selection."""
+
+import tensorflow as tf
+
+
+def length_beam(length_logits: tf.Tensor, num_lengths: int) -> tf.Tensor:
+    """Takes the most probable distinct target lengths.
+
+    Kreutzer et al. (2020), section 3, the length beam b.
+
+    >>> length_beam(tf.constant([[0.0, 3.0, 1.0, 2.0]]), 2).numpy().tolist()
+    [[2, 4]]
+
+    Args:
+        length_logits: float32 `[batch, max_length]`; class i is length i + 1.
+        num_lengths: b, at most `max_length`.
+
+    Returns:
+        int32 `[batch, num_lengths]`, most probable first, the shorter of equals
+        first.
+    """
+    return tf.math.top_k(length_logits, k=num_lengths).indices + 1
+
+
+def oracle_lengths(
+    reference_lengths: tf.Tensor, spread: int, max_length: int
+) -> tf.Tensor:
+    """Takes the reference's length and those around it.
+
+    >>> oracle_lengths(tf.constant([5, 2]), spread=2, max_length=6).numpy().tolist()
+    [[5, 4, 6, 3, 0], [2, 1, 3, 0, 4]]
+
+    Args:
+        reference_lengths: int32 `[batch]`, N.
+        spread: how many shorter and how many longer lengths to add.
+        max_length: the longest length allowed.
+
+    Returns:
+        int32 `[batch, 2 * spread + 1]`: N, N - 1, N + 1, N - 2 and so on; 0 (an
+        empty candidate) for lengths below 1 or above `max_length`.
+    """
+    offsets = [0]
+    for distance in range(1, spread + 1):
+        offsets += [-distance, distance]
+    lengths = reference_lengths[:, tf.newaxis] + tf.constant(offsets)
+    return tf.where((lengths >= 1) & (lengths <= max_length), lengths, 0)
+
+
+def valid_positions(lengths: tf.Tensor, max_length: int | tf.Tensor) -> tf.Tensor:
+    """Marks the first positions of each row.
+
+    >>> valid_positions(tf.constant([2, 0]), 3).numpy().tolist()
+    [[True, True, False], [False, False, False]]
+
+    Args:
+        lengths: int32 `[...]`.
+        max_length: the number of positions, a scalar.
+
+    Returns:
+        bool `[..., max_length]`, True where not padding.
+    """
+    return tf.sequence_mask(lengths, max_length)
+
+
+def select_best(scores: tf.Tensor) -> tf.Tensor:
+    """Selects each sentence's best length candidate.
+
+    >>> select_best(tf.constant([[-0.5, -0.2, -0.2]])).numpy().tolist()
+    [1]
+
+    Args:
+        scores: float32 `[batch, candidates]`; -inf where a candidate is invalid
+            or was dropped.
+
+    Returns:
+        int32 `[batch]`, the index of the highest score, the first of equals.
+    """
+    # XLA sorts -0.0 behind 0.0.
+    scores = tf.where(scores == 0.0, 0.0, scores)
+    return tf.math.top_k(scores, k=1).indices[:, 0]

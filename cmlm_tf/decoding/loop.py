@@ -1,0 +1,266 @@
+"""Iterative unmasking: the loop under every heuristic and update strategy.
+
+Kreutzer et al. (2020), section 3. Decoding starts from a target of nothing but
+masks. In each pass the model predicts a token for every masked position, the
+update strategy says which positions take theirs, and the heuristic says which
+become observed. The loop knows no model: it calls `predict_fn`.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from cmlm_tf.decoding import scores, strategies
+
+_DEFAULT_STRATEGY = strategies.UpdateMaskedSub()
+
+PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+Heuristic = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+class UnmaskTrace(NamedTuple):
+    """The state after each pass; a row's later passes repeat its final state.
+
+    Attributes:
+        token_ids: int32 `[rows, passes, length]`, the filled-in sequence: the
+            latest prediction at masked positions, PAD at padding.
+        log_probs: float32 `[rows, passes, length]`, those of `token_ids`, 0 at
+            padding.
+        mask: bool `[rows, passes, length]`, True where masked after the pass.
+    """
+
+    token_ids: tf.Tensor
+    log_probs: tf.Tensor
+    mask: tf.Tensor
+
+
+class UnmaskResult(NamedTuple):
+    """What `iterative_unmask` returns.
+
+    Attributes:
+        token_ids: int32 `[rows, length]`, PAD at padding.
+        log_probs: float32 `[rows, length]`, natural logs, with which the tokens
+            were written; 0 at padding and where the token was given.
+        num_iterations: int32 `[rows]`, the passes in which a row was active.
+        dropped: bool `[rows]`, True where a row was given up before its end as
+            it could only lose; its tokens are unfinished.
+        trace: the state after each pass, or None.
+    """
+
+    token_ids: tf.Tensor
+    log_probs: tf.Tensor
+    num_iterations: tf.Tensor
+    dropped: tf.Tensor
+    trace: UnmaskTrace | None = None
+
+
+class _State(NamedTuple):
+    """What a pass hands to the next.
+
+    Attributes:
+        iteration: int32 scalar, the number of the next pass, from 1.
+        token_ids: int32 `[rows, length]`, at masked positions the latest
+            prediction, which the model does not see.
+        log_probs: float32 `[rows, length]`, those of `token_ids`.
+        mask: bool `[rows, length]`, True where masked.
+        num_iterations: int32 `[rows]`.
+        dropped: bool `[rows]`.
+        trace: an `UnmaskTrace`, or () without one.
+    """
+
+    iteration: tf.Tensor
+    token_ids: tf.Tensor
+    log_probs: tf.Tensor
+    mask: tf.Tensor
+    num_iterations: tf.Tensor
+    dropped: tf.Tensor
+    trace: Any = ()
+
+
+def iterative_unmask(
+    predict_fn: PredictFn,
+    valid: tf.Tensor,
+    heuristic: Heuristic,
+    strategy: strategies.UpdateStrategy = _DEFAULT_STRATEGY,
+    *,
+    mask_id: int,
+    pad_id: int,
+    max_iterations: int | tf.Tensor,
+    initial_ids: tf.Tensor | None = None,
+    candidates_per_sentence: int = 1,
+    drop_losing_candidates: bool = False,
+    trace: bool = False,
+) -> UnmaskResult:
+    """Fills in the masked positions of every row over a number of passes.
+
+    Kreutzer et al. (2020), section 3. Runs eagerly, in a graph with or without
+    autograph, and under XLA; shapes may be unknown except under XLA. A row is
+    finished when nothing in it is masked, and does not change from then on.
+
+    Args:
+        predict_fn: maps `(input_ids, wanted)` to `(ids, log_probs)`, all
+            `[rows, length]`: int32 decoder inputs with `mask_id` where masked
+            and `pad_id` at padding, and bool, True where the prediction will be
+            used; to the int32 most probable tokens and their float32 natural
+            log-probabilities, at most 0.
+        valid: bool `[rows, length]`, True where not padding.
+        heuristic: maps `(log_probs, candidates, valid, iteration)` to the
+            positions that become observed; see `cmlm_tf.decoding.heuristics`.
+        strategy: which positions may be rewritten, which may be masked again.
+        mask_id: the id of MASK.
+        pad_id: the id of PAD.
+        max_iterations: int32 scalar or `[rows]`, at least 1: in this pass every
+            position still masked is written with its prediction.
+        initial_ids: int32 `[rows, length]`, a partly observed target: positions
+            that hold `mask_id` are to be filled in. `UpdateMaskedSub` keeps all
+            others; their log-probability is 0. None: nothing is observed.
+        candidates_per_sentence: how many consecutive rows are the length
+            candidates of one sentence.
+        drop_losing_candidates: give up a row as soon as no future log-probability
+            can bring its score up to that of a finished candidate of its
+            sentence. The best candidate stays the same.
+        trace: record the state after each pass. `max_iterations` must be a
+            scalar, and the memory for all of them is taken.
+
+    Returns:
+        The result; its `token_ids` hold no `mask_id` unless predicted.
+
+    Raises:
+        ValueError: candidates are to be dropped under a strategy that may
+            rewrite a token, or a trace is asked for with one `max_iterations`
+            per row.
+    """
+    valid = tf.convert_to_tensor(valid)
+    max_iterations = tf.cast(max_iterations, tf.int32)
+    _check(strategy, drop_losing_candidates, trace, max_iterations)
+
+    def one_pass(state: _State) -> tuple[_State]:
+        state = _unmask(
+            state, predict_fn, valid, heuristic, strategy, mask_id, max_iterations
+        )
+        if drop_losing_candidates:
+            dropped = _find_losing(state, valid, candidates_per_sentence)
+            state = state._replace(dropped=dropped)
+        if trace:
+            state = state._replace(trace=_record(state))
+        return (state._replace(iteration=state.iteration + 1),)
+
+    state = _initial_state(valid, initial_ids, mask_id, pad_id)
+    if trace:
+        state = state._replace(trace=_empty_trace(state, max_iterations))
+    (state,) = tf.while_loop(
+        lambda state: tf.reduce_any(_is_active(state)), one_pass, (state,)
+    )
+    return UnmaskResult(
+        state.token_ids,
+        state.log_probs,
+        state.num_iterations,
+        state.dropped,
+        state.trace or None,
+    )
+
+
+def _check(strategy, drop_losing_candidates, trace, max_iterations) -> None:
+    if drop_losing_candidates and not isinstance(strategy, strategies.UpdateMaskedSub):
+        raise ValueError(
+            "drop_losing_candidates needs UpdateMaskedSub: under "
+            f"{type(strategy).__name__} a score can rise again"
+        )
+    if trace and max_iterations.shape.rank != 0:
+        raise ValueError("a trace needs one max_iterations for all rows")
+
+
+def _initial_state(valid, initial_ids, mask_id, pad_id) -> _State:
+    if initial_ids is None:
+        initial_ids = tf.fill(tf.shape(valid), mask_id)
+    token_ids = tf.where(valid, initial_ids, pad_id)
+    mask = token_ids == mask_id
+    is_unfinished = tf.reduce_any(mask, axis=1)
+    return _State(
+        iteration=tf.constant(1),
+        token_ids=token_ids,
+        log_probs=tf.zeros_like(token_ids, tf.float32),
+        mask=mask,
+        num_iterations=tf.zeros_like(is_unfinished, tf.int32),
+        dropped=tf.zeros_like(is_unfinished),
+    )
+
+
+def _is_active(state: _State) -> tf.Tensor:
+    """Returns bool `[rows]`, True where a row takes part in the next pass."""
+    return tf.reduce_any(state.mask, axis=1) & ~state.dropped
+
+
+def _unmask(
+    state: _State, predict_fn, valid, heuristic, strategy, mask_id, max_iterations
+) -> _State:
+    """Runs one pass: predict, rewrite, unmask."""
+    is_active = _is_active(state)
+    active = is_active[:, tf.newaxis]
+    rewritable = strategy.rewritable(state.mask, valid) & active
+    candidates = strategy.candidates(state.mask, valid)
+
+    input_ids = tf.where(state.mask, mask_id, state.token_ids)
+    ids, log_probs = predict_fn(input_ids, rewritable)
+    token_ids = tf.where(rewritable, ids, state.token_ids)
+    log_probs = tf.where(rewritable, log_probs, state.log_probs)
+
+    observed = heuristic(log_probs, candidates, valid, state.iteration)
+    is_last = tf.reshape(state.iteration >= max_iterations, [-1, 1])
+    mask = tf.where(active, candidates & ~observed & ~is_last, state.mask)
+    # A loop keeps its shapes; what predict_fn or a heuristic lost is restored.
+    return state._replace(
+        token_ids=tf.ensure_shape(token_ids, valid.shape),
+        log_probs=tf.ensure_shape(log_probs, valid.shape),
+        mask=tf.ensure_shape(mask, valid.shape),
+        num_iterations=state.num_iterations + tf.cast(is_active, tf.int32),
+    )
+
+
+def _find_losing(state: _State, valid, candidates_per_sentence) -> tf.Tensor:
+    """Finds the rows that a finished row of the same sentence is sure to beat.
+
+    Further log-probabilities are at most 0, so the score of what is observed so
+    far is an upper bound of the final one.
+
+    Returns:
+        bool `[rows]`, True also where dropped before.
+    """
+    written = tf.where(state.mask, 0.0, state.log_probs)
+    bounds = scores.length_normalized_score(written, valid)
+    finished = ~tf.reduce_any(state.mask, axis=1)
+    # [rows] -> [sentences, candidates]
+    by_sentence = [-1, candidates_per_sentence]
+    final = tf.reshape(tf.where(finished, bounds, -math.inf), by_sentence)
+    best = tf.reduce_max(final, axis=1, keepdims=True)
+    losing = tf.reshape(bounds, by_sentence) < best
+    # [sentences, candidates] -> [rows]
+    losing = tf.reshape(losing, tf.shape(finished))
+    return state.dropped | (losing & ~finished)
+
+
+def _empty_trace(state: _State, max_iterations: tf.Tensor) -> UnmaskTrace:
+    """Repeats the initial state: `[rows, max_iterations, length]`."""
+    return UnmaskTrace(
+        *(
+            tf.tile(initial[:, tf.newaxis], [1, max_iterations, 1])
+            for initial in (state.token_ids, state.log_probs, state.mask)
+        )
+    )
+
+
+def _record(state: _State) -> UnmaskTrace:
+    """Writes the state over this pass and all later ones."""
+    passes = tf.range(1, tf.shape(state.trace.mask)[1] + 1)[:, tf.newaxis]
+    return UnmaskTrace(
+        *(
+            tf.where(passes >= state.iteration, now[:, tf.newaxis], before)
+            for now, before in zip(
+                (state.token_ids, state.log_probs, state.mask),
+                state.trace,
+                strict=True,
+            )
+        )
+    )

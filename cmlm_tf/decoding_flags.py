@@ -1,0 +1,91 @@
+"""The flags by which commands choose how to decode."""
+
+from absl import flags
+
+from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.errors import UserError
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+
+#: The flag that holds each heuristic's setting, and its value if left out.
+SETTINGS = {
+    "mask_predict": ("num_iterations", 10),
+    "fixed_k": ("tokens_per_iteration", 3),
+    "thresh": ("tau", 0.1),
+    "comb_thresh": ("tau", 0.1),
+    "fcomb_thresh": ("tau", 0.1),
+}
+_SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
+_BEAM_FLAGS = ("beam_size", "length_penalty")
+_UNMASKING_FLAGS = (
+    "strategy",
+    "length_beam",
+    "oracle_spread",
+    "max_iterations",
+    "drop_losing_candidates",
+    "trace",
+)
+
+
+def define_decoding_flags() -> None:
+    """Defines the flags that `decoding_options` reads."""
+    flags.DEFINE_enum(
+        "heuristic", "comb_thresh", list(HEURISTICS), "What a student unmasks."
+    )
+    flags.DEFINE_integer(
+        "num_iterations", None, "T of mask_predict, at least 1 (default 10)."
+    )
+    flags.DEFINE_integer(
+        "tokens_per_iteration", None, "K of fixed_k, at least 1 (default 3)."
+    )
+    flags.DEFINE_float(
+        "tau", None, "Threshold of the thresh heuristics, 0 to 1 (default 0.1)."
+    )
+    flags.DEFINE_enum(
+        "strategy", None, list(STRATEGIES), "Update strategy (update_masked_sub)."
+    )
+    flags.DEFINE_integer("length_beam", None, "Length candidates (default 5).")
+    flags.DEFINE_integer(
+        "oracle_spread", None, "How far candidates lie around oracle lengths (0)."
+    )
+    flags.DEFINE_integer("max_iterations", None, "Bound of the passes (none).")
+    flags.DEFINE_bool(
+        "drop_losing_candidates",
+        None,
+        "Stop candidates that cannot win: same text, faster, their scores unknown.",
+    )
+    flags.DEFINE_bool("trace", None, "Keep every pass, for --jsonl with --nbest.")
+    flags.DEFINE_integer("beam_size", None, "A teacher's beam; 1 is greedy (5).")
+    flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")
+
+
+def decoding_options(role: str) -> UnmaskingOptions | BeamOptions:
+    """Builds the options that the flags ask for.
+
+    Args:
+        role: `teacher` or `student`.
+
+    Raises:
+        UserError: a value out of range, or a flag of another model or heuristic.
+    """
+    values = flags.FLAGS.flag_values_dict()
+    if role == "teacher":
+        _refuse(values, (*_UNMASKING_FLAGS, *_SETTING_FLAGS), "needs a student model")
+        return BeamOptions(**_given(values, _BEAM_FLAGS))
+    _refuse(values, _BEAM_FLAGS, "needs a teacher model")
+    heuristic = values["heuristic"]
+    flag, default = SETTINGS[heuristic]
+    others = [name for name in _SETTING_FLAGS if name != flag]
+    _refuse(values, others, f"is no setting of --heuristic={heuristic}, --{flag} is")
+    setting = default if values[flag] is None else values[flag]
+    return UnmaskingOptions(heuristic, setting, **_given(values, _UNMASKING_FLAGS))
+
+
+def _given(values, names):
+    return {name: values[name] for name in names if values[name] is not None}
+
+
+def _refuse(values, names, reason):
+    for name in names:
+        if values[name] is not None:
+            raise UserError(f"--{name} {reason}")

@@ -1,0 +1,114 @@
+"""The whole pipeline on the embedded grammar, ending in the quality-speed table."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import ml_collections
+from absl import logging
+
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.data.subwords import train_subword_model
+from cmlm_tf.evaluation.plots import plot_quality_speed
+from cmlm_tf.evaluation.sweep import sweep
+from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.training.distillation import distill
+from cmlm_tf.training.trainer import train
+from cmlm_tf.translator import Translator, load_translator
+
+#: Four settings of each heuristic, from slow to fast.
+SETTINGS = {
+    "mask_predict": (10, 5, 3, 1),
+    "fixed_k": (1, 2, 4, 6),
+    "thresh": (0.9, 0.5, 0.2, 0.05),
+    "comb_thresh": (0.9, 0.5, 0.1, 0.01),
+    "fcomb_thresh": (0.9, 0.5, 0.1, 0.01),
+}
+BEAMS = (1, 5)
+VOCAB_SIZE = 1000
+NUM_EXAMPLES = 5
+
+
+def run_demo(
+    teacher_config: ml_collections.ConfigDict,
+    student_config: ml_collections.ConfigDict,
+    output_dir: str | Path,
+    test: str = "grammar:test?size=500",
+) -> str:
+    """Trains subword model, teacher and student and decodes with every heuristic.
+
+    Whatever an earlier run finished in `output_dir` is used again.
+
+    Args:
+        teacher_config: as configs/grammar.py gives it.
+        student_config: likewise; both are completed with paths.
+        output_dir: gets the models, `table.json`, `table.md` and the plots.
+        test: the corpus to decode.
+
+    Returns:
+        The table as text.
+    """
+    folder = Path(output_dir)
+    start = time.monotonic()
+    subwords = folder / "subword.model"
+    if not subwords.exists():
+        corpus = open_corpus(teacher_config.data.train)
+        sentences = (side for pair in corpus for side in pair)
+        train_subword_model(sentences, subwords, VOCAB_SIZE)
+    for config in (teacher_config, student_config):
+        config.data.subword_model = str(subwords)
+    teacher_dir = train(teacher_config, folder / "teacher")
+    student_config.data.train = distill(
+        teacher_config.data.train, teacher_dir, folder / "distilled"
+    )
+    student_config.student.teacher_dir = str(teacher_dir)
+    student_dir = train(student_config, folder / "student")
+    logging.info("trained in %.0f s", time.monotonic() - start)
+    return _measure(teacher_dir, student_dir, test, folder)
+
+
+def _measure(teacher_dir: Path, student_dir: Path, test: str, folder: Path) -> str:
+    sources, references = zip(*open_corpus(test), strict=True)
+    teacher, student = load_translator(teacher_dir), load_translator(student_dir)
+    points = [
+        UnmaskingOptions(heuristic, setting)
+        for heuristic, settings in SETTINGS.items()
+        for setting in settings
+    ]
+    beams = [BeamOptions(beam_size=size) for size in BEAMS]
+    rows = []
+    for translator, options in ((teacher, beams), (student, points)):
+        for row in sweep(translator, sources, references, options):
+            logging.info("%s %s: BLEU %.2f", row.system, row.setting, row.bleu)
+            rows.append(row)
+    _write(rows, test, folder)
+    _show_examples(student, sources, references)
+    return format_table([dataclasses.replace(row, chrf=None) for row in rows])
+
+
+def _write(rows: Sequence[QualitySpeedRow], test: str, folder: Path) -> None:
+    write_json(rows, folder / "table.json", {"test": test})
+    (folder / "table.md").write_text(format_table(rows) + "\n", encoding="utf-8")
+    plot_quality_speed(
+        [row for row in rows if row.system != "teacher"],
+        rows[len(BEAMS) - 1].bleu,
+        [folder / "table.png", folder / "table.svg"],
+    )
+
+
+def _show_examples(
+    student: Translator, sources: Sequence[str], references: Sequence[str]
+) -> None:
+    translations = student.translate(sources[:NUM_EXAMPLES])
+    for source, reference, translation in zip(
+        sources, references, translations, strict=False
+    ):
+        print(
+            f"\nsource     {source}\nreference  {reference}\n"
+            f"student    {translation.text}   "
+            f"({translation.num_tokens} subwords in {translation.iterations} passes)",
+            file=sys.stderr,
+        )

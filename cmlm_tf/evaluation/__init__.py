@@ -1,0 +1,1 @@
+"""Quality, speed and calibration of translations."""

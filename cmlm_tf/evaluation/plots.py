@@ -1,0 +1,110 @@
+"""BLEU against speed, one line for each heuristic."""
+
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmlm_tf.evaluation.table import QualitySpeedRow
+from cmlm_tf.files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by colour-blind readers, each with its own
+# marker for print without colour.
+_STYLES = (
+    ("#0072B2", "o"),
+    ("#D55E00", "s"),
+    ("#009E73", "^"),
+    ("#CC79A7", "D"),
+    ("#E69F00", "v"),
+    ("#56B4E9", "P"),
+)
+
+_SETTINGS = {
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cmlm_tf",
+}
+
+
+def plot_quality_speed(
+    rows: Sequence[QualitySpeedRow],
+    teacher_bleu: float | None,
+    paths: Sequence[str | os.PathLike[str]],
+    teacher_label: str = "teacher, beam 5",
+) -> None:
+    """Draws BLEU over tokens per iteration, as in the paper's section 4.2.
+
+    Args:
+        rows: the settings of all heuristics; a heuristic's rows are joined by
+            a line in order of speed. Rows without a speed are left out.
+        teacher_bleu: BLEU of the autoregressive teacher, drawn as the top
+            border, or None.
+        paths: the files to write, by suffix (.png, .svg, .pdf). Equal rows
+            give equal files.
+        teacher_label: what the border is called.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        for path in paths:
+            # Saving moves a figure's layout, so each file gets its own.
+            _save(_draw(rows, teacher_bleu, teacher_label), path)
+
+
+def _draw(
+    rows: Sequence[QualitySpeedRow], teacher_bleu: float | None, teacher_label: str
+) -> "Figure":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    styles = itertools.cycle(_STYLES)
+    for system, points in _lines(rows).items():
+        color, marker = next(styles)
+        speed, bleu = zip(*points, strict=True)
+        axes.plot(speed, bleu, color=color, marker=marker, label=_label(system))
+    if teacher_bleu is not None:
+        _draw_border(axes, teacher_bleu, teacher_label)
+    axes.set_xlabel("speed (tokens per iteration)")
+    axes.set_ylabel("quality (SacreBLEU)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="0.9", linewidth=0.6)
+    axes.legend(loc="best", frameon=False)
+    return figure
+
+
+def _lines(rows: Sequence[QualitySpeedRow]) -> dict[str, list[tuple[float, float]]]:
+    """Groups the points (speed, BLEU) by system, from slow to fast."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row.tokens_per_iteration is not None:
+            points = lines.setdefault(row.system, [])
+            points.append((row.tokens_per_iteration, row.bleu))
+    return {system: sorted(points) for system, points in lines.items()}
+
+
+def _label(system: str) -> str:
+    return system.replace("_", "-")
+
+
+def _draw_border(axes: "Axes", teacher_bleu: float, label: str) -> None:
+    """Ends the graph at the teacher's BLEU unless a student lies above it."""
+    best_student = axes.dataLim.y1
+    axes.axhline(
+        teacher_bleu, color="black", linestyle="--", label=label, clip_on=False
+    )
+    if best_student <= teacher_bleu:
+        axes.set_ylim(top=teacher_bleu)
+
+
+def _save(figure: "Figure", path: str | os.PathLike[str]) -> None:
+    # A date or a version inside the file would make equal plots differ.
+    stamps = {".svg": "Date", ".png": "Software", ".pdf": "CreationDate"}
+    with atomic_write(path) as temporary:
+        stamp = stamps[Path(path).suffix]
+        figure.savefig(temporary, dpi=200, metadata={stamp: None})

@@ -1,0 +1,124 @@
+"""The scores of one output file."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Sequence
+
+from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.bleu import (
+    NUM_RESAMPLES,
+    CorpusScore,
+    chrf,
+    has_moses,
+    sacre_bleu,
+    tokenized_bleu,
+)
+from cmlm_tf.evaluation.speed import TokensPerIteration, tokens_per_iteration
+from cmlm_tf.files import atomic_write
+
+# What a line of the decoder's JSON must hold, in the order of `tokens_per_iteration`.
+_COUNTS = ("num_tokens", "iterations", "selected_iterations", "summed_iterations")
+
+_NO_MOSES = frozenset({"zh", "ja", "ko", "th"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The scores of one output file; None where not measured."""
+
+    num_sentences: int
+    bleu: CorpusScore
+    chrf: CorpusScore
+    tokenized_bleu: CorpusScore | None
+    tokens_per_iteration: TokensPerIteration | None
+
+    def __str__(self) -> str:
+        """Returns one line for each figure."""
+        return "\n".join(f"{name:<28}{value}" for name, value in self._figures())
+
+    def _figures(self) -> Iterator[tuple[str, object]]:
+        yield "sentences", self.num_sentences
+        yield "BLEU", f"{self.bleu}  {self.bleu.signature}"
+        yield "chrF", f"{self.chrf}  {self.chrf.signature}"
+        if self.tokenized_bleu is not None:
+            yield "tokenised BLEU", self.tokenized_bleu
+        if self.tokens_per_iteration is not None:
+            for name, value in dataclasses.asdict(self.tokens_per_iteration).items():
+                yield f"tokens/iteration, {name}", f"{value:.2f}"
+
+
+def evaluate_files(
+    hypotheses: str,
+    references: str,
+    target_language: str,
+    decoded: str | None = None,
+    num_resamples: int = NUM_RESAMPLES,
+) -> Report:
+    """Scores an output file against a reference file.
+
+    Args:
+        hypotheses: file of translations, one a line.
+        references: file of as many references.
+        target_language: two-letter code.
+        decoded: the decoder's JSON lines of the same output, for the speed.
+        num_resamples: bootstrap resamples for the intervals; 0 for none.
+
+    Returns:
+        All scores; tokenised BLEU where sacremoses is installed and the
+        language is written with spaces.
+
+    Raises:
+        UserError: a file is missing, empty or damaged, or the files differ in
+            their number of lines.
+    """
+    outputs, targets = list(read_lines(hypotheses)), list(read_lines(references))
+    _check_equal_lengths(hypotheses, len(outputs), references, len(targets))
+    speed = None
+    if decoded is not None:
+        counts = list(_read_counts(decoded))
+        _check_equal_lengths(decoded, len(counts), references, len(targets))
+        speed = tokens_per_iteration(*zip(*counts, strict=True))
+    tokenized = None
+    if has_moses() and target_language not in _NO_MOSES:
+        tokenized = tokenized_bleu(outputs, targets, target_language)
+    return Report(
+        num_sentences=len(outputs),
+        bleu=sacre_bleu(outputs, targets, target_language, num_resamples),
+        chrf=chrf(outputs, targets, num_resamples),
+        tokenized_bleu=tokenized,
+        tokens_per_iteration=speed,
+    )
+
+
+def write_report(report: Report, path: str | os.PathLike[str]) -> None:
+    """Writes a report as one JSON object."""
+    with atomic_write(path) as temporary:
+        text = json.dumps(dataclasses.asdict(report), indent=2, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _check_equal_lengths(path: str, count: int, other: str, expected: int) -> None:
+    if expected == 0:
+        raise UserError(f"{other}: the file is empty")
+    if count != expected:
+        raise UserError(
+            f"files of different lengths: {path} has {count} lines, "
+            f"{other} has {expected}"
+        )
+
+
+def _read_counts(path: str) -> Iterator[Sequence[int]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            record = json.loads(line)
+            counts = [record[name] for name in _COUNTS]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            counts = []
+        if not counts or not all(type(n) is int and n >= 0 for n in counts):
+            raise UserError(
+                f"{path}, line {number}: no JSON object with the whole numbers "
+                + ", ".join(_COUNTS)
+            )
+        yield counts

@@ -1,0 +1,100 @@
+"""Measures quality and speed of a translator at one setting after another."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
+from cmlm_tf.evaluation.speed import tokens_per_iteration
+from cmlm_tf.evaluation.table import QualitySpeedRow
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translation import Translation
+from cmlm_tf.translator import Translator
+
+#: What the setting of each heuristic is called in the paper.
+SETTING_SYMBOLS = {
+    "mask_predict": "T",
+    "fixed_k": "K",
+    "thresh": "tau",
+    "comb_thresh": "tau",
+    "fcomb_thresh": "tau",
+}
+
+
+def sweep(
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    points: Iterable[UnmaskingOptions | BeamOptions],
+    num_resamples: int = 0,
+) -> Iterator[QualitySpeedRow]:
+    """Decodes a test set at every point and yields a row of the table for each.
+
+    Times leave out tracing: a translator first translates the whole set once
+    for each kind of graph, and again for the clock.
+
+    Args:
+        translator: of a student or a teacher.
+        sources: the test set's source side.
+        references: one for each source.
+        points: the options to measure.
+        num_resamples: bootstrap resamples for BLEU's interval; 0 for none.
+
+    Yields:
+        One row for each point, as soon as it is measured.
+    """
+    warm = set()
+    for options in points:
+        kind = getattr(options, "heuristic", getattr(options, "beam_size", None))
+        if kind not in warm:
+            translator.translate(sources, options)
+            warm.add(kind)
+        start = time.perf_counter()
+        translations = translator.translate(sources, options)
+        seconds = time.perf_counter() - start
+        language = translator.loaded.target_language
+        yield _row(options, translations, references, language, seconds, num_resamples)
+
+
+def _row(
+    options: UnmaskingOptions | BeamOptions,
+    translations: Sequence[Translation],
+    references: Sequence[str],
+    language: str,
+    seconds: float,
+    num_resamples: int,
+) -> QualitySpeedRow:
+    hypotheses = [translation.text for translation in translations]
+    bleu = sacre_bleu(hypotheses, references, language, num_resamples)
+    system, setting = describe(options)
+    speed = tokens_per_iteration(
+        [t.num_tokens for t in translations],
+        [t.iterations for t in translations],
+        [t.selected_iterations for t in translations],
+        [t.summed_iterations for t in translations],
+    )
+    return QualitySpeedRow(
+        system=system,
+        setting=setting,
+        bleu=bleu.value,
+        bleu_ci=bleu.confidence,
+        chrf=chrf(hypotheses, references).value,
+        tokens_per_iteration=speed.slowest,
+        tokens_per_iteration_selected=speed.selected,
+        tokens_per_iteration_summed=speed.summed,
+        sentences_per_second=len(translations) / seconds,
+    )
+
+
+def describe(options: UnmaskingOptions | BeamOptions) -> tuple[str, str]:
+    """Names the system and its setting for the table.
+
+    >>> describe(UnmaskingOptions("fixed_k", 3))
+    ('fixed_k', 'K=3')
+    >>> describe(BeamOptions(beam_size=1))
+    ('teacher', 'greedy')
+    """
+    if isinstance(options, BeamOptions):
+        size = options.beam_size
+        return "teacher", "greedy" if size == 1 else f"beam {size}"
+    symbol = SETTING_SYMBOLS[options.heuristic]
+    return options.heuristic, f"{symbol}={options.setting:g}"

@@ -1,0 +1,1 @@
+"""Keras models: the teacher, the student and their parts."""

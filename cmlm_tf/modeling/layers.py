@@ -1,0 +1,284 @@
+"""The parts of a Transformer (Vaswani et al., 2017), layer norm first.
+
+A decoder layer is told how to attend by callables, so that the same weights
+serve whole padded targets in training, one step with a cache in beam search
+and the packed tokens of many candidates in iterative decoding.
+"""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from cmlm_tf.modeling.config import TransformerConfig
+
+#: Added to the scores of forbidden positions; finite, so that a row without
+#: any allowed position gives numbers, not NaN.
+MASKED_SCORE = -1e9
+
+LAYER_NORM_EPSILON = 1e-6
+
+
+def attend(
+    queries: tf.Tensor, keys: tf.Tensor, values: tf.Tensor, allowed: tf.Tensor
+) -> tf.Tensor:
+    """Scaled dot-product attention of every head; the softmax is float32.
+
+    Args:
+        queries: float `[batch, targets, heads, depth]`, already scaled.
+        keys: float `[batch, sources, heads, depth]`.
+        values: float `[batch, sources, heads, depth]`.
+        allowed: bool, broadcast to `[batch, heads, targets, sources]`; True
+            where a target may look.
+
+    Returns:
+        float `[batch, targets, heads, depth]`, in the dtype of `values`.
+    """
+    scores = tf.einsum("bthd,bshd->bhts", queries, keys)
+    scores = tf.where(allowed, tf.cast(scores, tf.float32), MASKED_SCORE)
+    weights = tf.cast(tf.nn.softmax(scores), values.dtype)
+    return tf.einsum("bhts,bshd->bthd", weights, values)
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """The projections of multi-head attention; `attend` does the rest."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the projections."""
+        super().__init__(**kwargs)
+        self._num_heads = config.num_heads
+        self._depth = config.model_dim // config.num_heads
+        dim = config.model_dim
+        self.query = dense(dim, dim)
+        self.key_value = dense(dim, 2 * dim)
+        self.output_projection = dense(dim, dim)
+        self.built = True
+
+    def queries(self, x: tf.Tensor) -> tf.Tensor:
+        """Maps `[..., model_dim]` to scaled queries `[..., heads, depth]`."""
+        return self._heads(self.query(x) * self._depth**-0.5)
+
+    def keys_values(self, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Maps `[..., model_dim]` to keys and values `[..., heads, depth]`."""
+        keys, values = tf.split(self.key_value(x), 2, axis=-1)
+        return self._heads(keys), self._heads(values)
+
+    def merge(self, context: tf.Tensor) -> tf.Tensor:
+        """Maps `[..., heads, depth]` to `[..., model_dim]`."""
+        shape = tf.concat([tf.shape(context)[:-2], [self._num_heads * self._depth]], 0)
+        merged = tf.reshape(context, shape)
+        merged.set_shape(context.shape[:-2] + [self._num_heads * self._depth])
+        return self.output_projection(merged)
+
+    def _heads(self, x: tf.Tensor) -> tf.Tensor:
+        shape = tf.concat([tf.shape(x)[:-1], [self._num_heads, self._depth]], 0)
+        heads = tf.reshape(x, shape)
+        heads.set_shape(x.shape[:-1] + [self._num_heads, self._depth])
+        return heads
+
+
+class FeedForward(keras.layers.Layer):
+    """Two dense layers with a ReLU between."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the dense layers."""
+        super().__init__(**kwargs)
+        self.inner = dense(config.model_dim, config.feed_forward_dim, "relu")
+        self.outer = dense(config.feed_forward_dim, config.model_dim)
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.built = True
+
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Maps `[..., model_dim]` to `[..., model_dim]`."""
+        return self.outer(self.dropout(self.inner(x), training=training))
+
+
+class EncoderLayer(keras.layers.Layer):
+    """Self-attention and feed-forward, each with a residual."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the sub-layers."""
+        super().__init__(**kwargs)
+        self.self_attention = MultiHeadAttention(config)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_norm = layer_norm(config.model_dim)
+        self.feed_forward_norm = layer_norm(config.model_dim)
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.built = True
+
+    def call(
+        self, x: tf.Tensor, allowed: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
+        """Maps `[batch, length, model_dim]` to the same shape.
+
+        Args:
+            x: float `[batch, length, model_dim]`.
+            allowed: bool `[batch, 1, length, length]`, True where a position
+                (third axis) may look (last axis).
+            training: whether dropout is on.
+
+        Returns:
+            float `[batch, length, model_dim]`.
+        """
+        normed = self.self_attention_norm(x)
+        keys, values = self.self_attention.keys_values(normed)
+        context = attend(self.self_attention.queries(normed), keys, values, allowed)
+        x += self.dropout(self.self_attention.merge(context), training=training)
+        y = self.feed_forward(self.feed_forward_norm(x), training=training)
+        return x + self.dropout(y, training=training)
+
+
+AttendSelf = Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+AttendMemory = Callable[[tf.Tensor], tf.Tensor]
+Select = Callable[[tf.Tensor], tf.Tensor]
+
+
+class DecoderLayer(keras.layers.Layer):
+    """Self-attention, attention to the encoder and feed-forward."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the sub-layers."""
+        super().__init__(**kwargs)
+        self.self_attention = MultiHeadAttention(config)
+        self.memory_attention = MultiHeadAttention(config)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_norm = layer_norm(config.model_dim)
+        self.memory_attention_norm = layer_norm(config.model_dim)
+        self.feed_forward_norm = layer_norm(config.model_dim)
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.built = True
+
+    def call(
+        self,
+        x: tf.Tensor,
+        attend_self: AttendSelf,
+        attend_memory: AttendMemory,
+        select: Select = lambda x: x,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Maps `[..., model_dim]` to the selected positions' new states.
+
+        Args:
+            x: float `[..., model_dim]`, in whatever layout of positions the
+                callables understand.
+            attend_self: maps queries of the selected positions and keys and
+                values of all, each `[..., heads, depth]`, to the context.
+            attend_memory: maps queries of the selected positions to the
+                context in the encoder's states.
+            select: picks the positions whose states are wanted.
+            training: whether dropout is on.
+
+        Returns:
+            float `[..., model_dim]` of the selected positions.
+        """
+        normed = self.self_attention_norm(x)
+        keys, values = self.self_attention.keys_values(normed)
+        queries = self.self_attention.queries(select(normed))
+        context = attend_self(queries, keys, values)
+        x = select(x)
+        x += self.dropout(self.self_attention.merge(context), training=training)
+
+        normed = self.memory_attention_norm(x)
+        context = attend_memory(self.memory_attention.queries(normed))
+        x += self.dropout(self.memory_attention.merge(context), training=training)
+
+        y = self.feed_forward(self.feed_forward_norm(x), training=training)
+        return x + self.dropout(y, training=training)
+
+
+class SharedEmbedding(keras.layers.Layer):
+    """One table for source, target and output, and sinusoidal positions."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the table and the positions."""
+        super().__init__(**kwargs)
+        self._scale = config.model_dim**0.5
+        self._positions = sinusoidal_positions(config.max_length, config.model_dim)
+        self.table = self.add_weight(
+            name="table",
+            shape=[config.vocab_size, config.model_dim],
+            initializer=keras.initializers.RandomNormal(stddev=config.model_dim**-0.5),
+        )
+        self.built = True
+
+    def call(self, ids: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
+        """Embeds subwords at positions.
+
+        Args:
+            ids: int32 of any shape.
+            positions: int32 of the same shape, 0 for a sentence's first
+                subword, below `max_length`.
+
+        Returns:
+            float `[..., model_dim]` in the layer's compute dtype.
+        """
+        embedded = tf.gather(self._table(), ids) * self._scale
+        return embedded + tf.gather(
+            tf.constant(self._positions, embedded.dtype), positions
+        )
+
+    def logits(self, states: tf.Tensor) -> tf.Tensor:
+        """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
+        table = self._table()
+        flat = tf.reshape(states, [-1, table.shape[1]])
+        logits = tf.cast(tf.matmul(flat, table, transpose_b=True), tf.float32)
+        return tf.reshape(
+            logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], 0)
+        )
+
+    def _table(self) -> tf.Tensor:
+        return tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
+
+
+def dense(
+    inputs: int, outputs: int, activation: str | None = None
+) -> keras.layers.Dense:
+    """Returns a dense layer from `inputs` to `outputs`, its weights made."""
+    layer = keras.layers.Dense(outputs, activation=activation)
+    layer.build([None, inputs])
+    return layer
+
+
+def layer_norm(dim: int) -> keras.layers.LayerNormalization:
+    """Returns layer normalisation over a last axis of `dim`, its weights made."""
+    layer = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON)
+    layer.build([None, dim])
+    return layer
+
+
+def sinusoidal_positions(length: int, model_dim: int) -> np.ndarray:
+    """Returns the position table of Vaswani et al. (2017), section 3.5.
+
+    Args:
+        length: number of positions.
+        model_dim: width; even.
+
+    Returns:
+        float32 `[length, model_dim]`, sines in the first half, cosines in the
+        second.
+
+    >>> [f"{x:.4f}" for x in sinusoidal_positions(2, 2)[1]]  # sin(1), cos(1)
+    ['0.8415', '0.5403']
+    """
+    rates = 10000.0 ** (-np.arange(0, model_dim, 2) / model_dim)
+    angles = np.arange(length)[:, None] * rates[None, :]
+    table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    return table.astype(np.float32)
+
+
+def same_segment(targets: tf.Tensor, sources: tf.Tensor) -> tf.Tensor:
+    """Allows each position to look at its own sentence.
+
+    Args:
+        targets: int32 `[batch, targets]`, sentence numbers from 1, 0 at padding.
+        sources: int32 `[batch, sources]`, likewise.
+
+    Returns:
+        bool `[batch, 1, targets, sources]`, the second axis for the heads.
+
+    >>> same_segment(tf.constant([[1, 2, 0]]), tf.constant([[2, 1]])).numpy().tolist()
+    [[[[False, True], [True, False], [False, False]]]]
+    """
+    equal = targets[:, None, :, None] == sources[:, None, None, :]
+    return equal & (sources != 0)[:, None, None, :]

@@ -1,0 +1,237 @@
+"""A model as one folder: config, subword model and weights."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import keras
+
+import cmlm_tf
+from cmlm_tf import special_ids
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import sha256_file
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.student import ConditionalMaskedLM
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.modeling.transformer import Transformer
+
+CONFIG_FILE = "config.json"
+SUBWORD_FILE = "subword.model"
+WEIGHTS_FILE = "model.weights.h5"
+
+FORMAT = 1
+ROLES = {"teacher": AutoregressiveTransformer, "student": ConditionalMaskedLM}
+
+_CONVENTIONS = {
+    "special_ids": {
+        "pad": special_ids.PAD_ID,
+        "unk": special_ids.UNK_ID,
+        "bos": special_ids.BOS_ID,
+        "eos": special_ids.EOS_ID,
+        "mask": special_ids.MASK_ID,
+    },
+    "length": "class i is length i + 1, in target subwords without BOS and EOS",
+    "score": "sum of the natural log-probabilities of the tokens as written, "
+    "divided by their number",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedModel:
+    """What a model directory holds.
+
+    Attributes:
+        role: `teacher` or `student`.
+        model: the Keras model with its weights.
+        subword_path: the subword model's file in the directory.
+        subword_sha256: hash of that file.
+        source_language: code such as `en`.
+        target_language: code such as `de`.
+    """
+
+    role: str
+    model: Transformer
+    subword_path: Path
+    subword_sha256: str
+    source_language: str
+    target_language: str
+
+
+def save_model(
+    model: Transformer,
+    directory: str | os.PathLike[str],
+    subword_path: str | os.PathLike[str],
+    source_language: str,
+    target_language: str,
+) -> None:
+    """Writes a model directory; a folder already there is replaced as a whole.
+
+    Args:
+        model: a teacher or a student.
+        directory: the folder to write.
+        subword_path: the subword model that the model was trained with.
+        source_language: code such as `en`.
+        target_language: code such as `de`.
+    """
+    role = next(name for name, kind in ROLES.items() if type(model) is kind)
+    with _replaced_folder(Path(directory)) as folder:
+        shutil.copyfile(subword_path, folder / SUBWORD_FILE)
+        model.save_weights(folder / WEIGHTS_FILE)
+        description = {
+            "format": FORMAT,
+            "cmlm_tf": cmlm_tf.__version__,
+            "role": role,
+            "source_language": source_language,
+            "target_language": target_language,
+            "model": dataclasses.asdict(model.config),
+            "subword_sha256": sha256_file(folder / SUBWORD_FILE),
+            "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
+            **_CONVENTIONS,
+        }
+        text = json.dumps(description, indent=2) + "\n"
+        (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+
+
+def load_model(
+    directory: str | os.PathLike[str], dtype: str = "float32"
+) -> LoadedModel:
+    """Reads a model directory; no code from it is run.
+
+    Args:
+        directory: the folder.
+        dtype: `float32`, or `bfloat16` for faster and less exact inference.
+
+    Returns:
+        The model and what belongs to it.
+
+    Raises:
+        UserError: where a file is missing or damaged; names the file.
+    """
+    folder = Path(directory)
+    description = read_description(folder)
+    for name, key in (
+        (SUBWORD_FILE, "subword_sha256"),
+        (WEIGHTS_FILE, "weights_sha256"),
+    ):
+        check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
+    with _dtype_policy(dtype):
+        model = ROLES[description["role"]](_transformer_config(folder, description))
+    try:
+        model.load_weights(folder / WEIGHTS_FILE)
+    except (ValueError, OSError, KeyError) as error:
+        raise UserError(
+            f"{folder / WEIGHTS_FILE}: does not fit the model in {CONFIG_FILE}"
+        ) from error
+    return LoadedModel(
+        description["role"],
+        model,
+        folder / SUBWORD_FILE,
+        description["subword_sha256"],
+        description["source_language"],
+        description["target_language"],
+    )
+
+
+def read_description(directory: str | os.PathLike[str]) -> dict:
+    """Reads and checks `config.json` of a model directory.
+
+    Args:
+        directory: the model directory.
+
+    Returns:
+        The checked content.
+
+    Raises:
+        UserError: where it is missing, no JSON, or not one of ours.
+    """
+    path = Path(directory) / CONFIG_FILE
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; not a model directory") from error
+    except ValueError as error:
+        raise UserError(f"{path}: not valid JSON: {error}") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise UserError(f"{path}: not a model of format {FORMAT}")
+    if description.get("role") not in ROLES:
+        raise UserError(f"{path}: role must be one of {', '.join(ROLES)}")
+    for name in (
+        "source_language",
+        "target_language",
+        "subword_sha256",
+        "weights_sha256",
+    ):
+        if not isinstance(description.get(name), str):
+            raise UserError(f"{path}: {name} must be a string")
+    for name, value in _CONVENTIONS.items():
+        if description.get(name) != value:
+            raise UserError(
+                f"{path}: {name} is {description.get(name)!r}, expected {value!r}"
+            )
+    return description
+
+
+def check_sha256(path: Path, expected: str, named_in: Path) -> None:
+    """Checks a file against its recorded hash.
+
+    Raises:
+        UserError: where the file is missing or its bytes are others.
+    """
+    try:
+        actual = sha256_file(path)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    if actual != expected:
+        raise UserError(
+            f"{path}: damaged or of another model: its sha256 is {actual[:12]}..., "
+            f"{named_in} expects {expected[:12]}..."
+        )
+
+
+def _transformer_config(folder: Path, description: dict) -> TransformerConfig:
+    fields = {field.name for field in dataclasses.fields(TransformerConfig)}
+    sizes = description.get("model")
+    if not isinstance(sizes, dict) or set(sizes) != fields:
+        raise UserError(
+            f"{folder / CONFIG_FILE}: model must hold {', '.join(sorted(fields))}"
+        )
+    try:
+        return TransformerConfig(**sizes)
+    except UserError as error:
+        raise UserError(f"{folder / CONFIG_FILE}: {error}") from error
+
+
+@contextlib.contextmanager
+def _dtype_policy(name: str) -> Iterator[None]:
+    """Makes the layers built inside compute in the given type."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+@contextlib.contextmanager
+def _replaced_folder(path: Path) -> Iterator[Path]:
+    """Yields a temporary folder that takes the place of `path` on success."""
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        yield temporary
+        os.chmod(temporary, 0o755)
+        if path.exists():
+            old = temporary.with_name(temporary.name + ".old")
+            os.rename(path, old)
+            os.rename(temporary, path)
+            shutil.rmtree(old)
+        else:
+            os.rename(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,173 @@
+"""The conditional masked language model (CMLM; paper, section 2)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from cmlm_tf.modeling.compaction import Compaction
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.layers import attend, same_segment
+from cmlm_tf.modeling.length_predictor import LengthPredictor
+from cmlm_tf.modeling.output import best_tokens
+from cmlm_tf.modeling.transformer import MemoryCache, Transformer
+from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
+
+PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+
+
+class SourceCache(NamedTuple):
+    """What all passes need of the sources; the first axis is sentences.
+
+    Attributes:
+        memory: per decoder layer keys and values of the encoder's states,
+            float `[sentences, sources, heads, depth]`.
+        valid: bool `[sentences, sources]`, True where not padding.
+    """
+
+    memory: MemoryCache
+    valid: tf.Tensor
+
+
+class ConditionalMaskedLM(Transformer):
+    """A Transformer whose decoder sees the whole, partly masked target."""
+
+    banned_ids = STUDENT_BANNED_IDS
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the teacher's parts and the length classifier."""
+        super().__init__(config, **kwargs)
+        self.length_predictor = LengthPredictor(
+            config.max_length, config.model_dim, config.dropout
+        )
+
+    def call(
+        self, batch: dict[str, tf.Tensor], training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Predicts the masked subwords and the target lengths.
+
+        Args:
+            batch: int32 `[batch, length]` tensors `source_ids`,
+                `source_segments`, `source_positions`, `decoder_ids` (targets
+                with MASK where masked), `target_segments`, `target_positions`.
+            training: whether dropout is on.
+
+        Returns:
+            float32 raw logits `[batch, targets, vocab_size]` and float32
+            length logits `[batch, sources, max_length]` as `LengthPredictor`
+            returns them.
+        """
+        memory = self.encode(
+            batch["source_ids"],
+            batch["source_segments"],
+            batch["source_positions"],
+            training=training,
+        )
+        segments = batch["target_segments"]
+        allowed = same_segment(segments, segments)
+        logits = self.decode(batch, memory, allowed, training)
+        lengths = self.length_predictor(
+            memory, batch["source_segments"], training=training
+        )
+        return logits, lengths
+
+    def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:
+        """Encodes the sources once for all passes.
+
+        Args:
+            source_ids: int32 `[sentences, sources]`, each ends in EOS, PAD
+                behind.
+
+        Returns:
+            The cache for `predict_fn` and float32 length logits
+            `[sentences, max_length]`.
+        """
+        memory = self.encode_sentences(source_ids)
+        valid = source_ids != PAD_ID
+        lengths = self.length_predictor.predict_sentences(memory, valid)
+        return SourceCache(self.decoder.memory_cache(memory), valid), lengths
+
+    def predict_fn(
+        self, cache: SourceCache, num_candidates: int | tf.Tensor, static: bool
+    ) -> PredictFn:
+        """Returns the function that predicts wanted positions.
+
+        Args:
+            cache: of `sentences` sources.
+            num_candidates: rows per sentence; a sentence's rows follow each
+                other.
+            static: whether all shapes are static (XLA). Otherwise only what is
+                wanted is computed: sentences without a wanted position leave
+                the batch, padding is packed away, and the last layer and the
+                vocabulary are computed at wanted positions alone.
+
+        Returns:
+            A function of `input_ids` int32 `[rows, length]`, PAD at padding,
+            and `wanted` bool `[rows, length]`. It returns int32 ids and
+            float32 natural log-probabilities, both `[rows, length]`, of the
+            most probable subword at each wanted position; other positions
+            hold values to be ignored. Banned ids have probability zero.
+        """
+
+        def predict(input_ids, wanted):
+            if static:
+                return self._predict(cache, num_candidates, input_ids, wanted, True)
+            rows = tf.shape(input_ids)[0]
+            active = tf.reduce_any(
+                tf.reshape(wanted, [rows // num_candidates, -1]), axis=1
+            )
+            sentences = tf.cast(tf.where(active)[:, 0], tf.int32)
+            kept = sentences[:, None] * num_candidates + tf.range(num_candidates)
+            kept = tf.reshape(kept, [-1])
+            ids, log_probs = self._predict(
+                tf.nest.map_structure(lambda x: tf.gather(x, sentences), cache),
+                num_candidates,
+                tf.gather(input_ids, kept),
+                tf.gather(wanted, kept),
+                static=False,
+            )
+            slots = tf.tensor_scatter_nd_update(
+                tf.zeros([rows], tf.int32), kept[:, None], tf.range(tf.size(kept))
+            )
+            return tf.gather(ids, slots), tf.gather(log_probs, slots)
+
+        return predict
+
+    def _predict(self, cache, num_candidates, input_ids, wanted, static):
+        """Predicts for sentences of which at least one position is wanted."""
+        has_wanted = tf.reduce_any(wanted, axis=1, keepdims=True)
+        valid = (input_ids != PAD_ID) & has_wanted
+        tokens, targets = Compaction(valid, static), Compaction(wanted, static)
+        positions = tf.zeros_like(input_ids) + tf.range(tf.shape(input_ids)[1])
+        x = self.embedding(tokens.pack(input_ids), tokens.pack(positions))
+        allowed = valid[:, None, None, :]
+        memory_allowed = cache.valid[:, None, None, :]
+
+        def fold(grid):
+            """Puts the queries of a sentence's candidates into one row."""
+            sentences = tf.shape(grid)[0] // num_candidates
+            return tf.reshape(grid, tf.concat([[sentences, -1], tf.shape(grid)[2:]], 0))
+
+        def run(layer, memory, x, queried, select):
+            def attend_self(q, k, v):
+                q, k, v = queried.unpack(q), tokens.unpack(k), tokens.unpack(v)
+                return queried.pack(attend(q, k, v, allowed))
+
+            def attend_memory(q):
+                keys, values = memory
+                grid = queried.unpack(q)
+                context = attend(fold(grid), keys, values, memory_allowed)
+                return queried.pack(tf.reshape(context, tf.shape(grid)))
+
+            return layer(
+                x, attend_self=attend_self, attend_memory=attend_memory, select=select
+            )
+
+        *earlier, last = zip(self.decoder.layers, cache.memory, strict=True)
+        for layer, memory in earlier:
+            x = run(layer, memory, x, tokens, lambda y: y)
+        x = run(*last, x, targets, lambda y: targets.select_from(tokens, y))
+        ids, log_probs = best_tokens(
+            self.embedding.logits(self.decoder.norm(x)), self.banned_ids
+        )
+        return targets.unpack(ids), targets.unpack(log_probs)

@@ -1,0 +1,165 @@
+"""The autoregressive Transformer: the teacher of sequence-level distillation."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from cmlm_tf.modeling.layers import attend, same_segment
+from cmlm_tf.modeling.transformer import MemoryCache, Transformer
+from cmlm_tf.special_ids import PAD_ID, TEACHER_BANNED_IDS
+
+
+class StepCache(NamedTuple):
+    """What one decoding step needs; the first axis of each tensor is sentences.
+
+    Attributes:
+        memory: per layer keys and values of the encoder's states, float
+            `[sentences, sources, heads, depth]`.
+        source_valid: bool `[sentences, sources]`.
+        targets: per layer keys and values of the targets so far, float
+            `[sentences, time, beam, heads, depth]`; entries not yet written
+            are zero.
+    """
+
+    memory: MemoryCache
+    source_valid: tf.Tensor
+    targets: MemoryCache
+
+
+class AutoregressiveTransformer(Transformer):
+    """Transformer of Vaswani et al. (2017), trained on target prefixes."""
+
+    banned_ids = TEACHER_BANNED_IDS
+
+    def call(self, batch: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
+        """Predicts every target subword from those before it.
+
+        Args:
+            batch: int32 `[batch, length]` tensors `source_ids`,
+                `source_segments`, `source_positions`, `decoder_ids` (targets
+                shifted right, BOS in front), `target_segments`,
+                `target_positions`.
+            training: whether dropout is on.
+
+        Returns:
+            float32 raw logits `[batch, targets, vocab_size]`.
+        """
+        memory = self.encode(
+            batch["source_ids"],
+            batch["source_segments"],
+            batch["source_positions"],
+            training=training,
+        )
+        segments = batch["target_segments"]
+        steps = tf.range(tf.shape(segments)[1])
+        causal = steps[:, None] >= steps[None, :]
+        allowed = same_segment(segments, segments) & causal
+        return self.decode(batch, memory, allowed, training)
+
+    def start(
+        self, source_ids: tf.Tensor, beam_size: int, max_steps: int | None
+    ) -> StepCache:
+        """Encodes the sources and makes an empty cache.
+
+        Args:
+            source_ids: int32 `[sentences, sources]`, each ends in EOS, PAD
+                behind.
+            beam_size: hypotheses per sentence.
+            max_steps: steps to make room for, so that the cache has one shape
+                in all steps (XLA), or None to let it grow.
+
+        Returns:
+            The cache for the first `step`.
+        """
+        memory = self.decoder.memory_cache(self.encode_sentences(source_ids))
+        keys = memory[0][0]
+        shape = [
+            tf.shape(source_ids)[0],
+            0 if max_steps is None else max_steps,
+            beam_size,
+            keys.shape[2],
+            keys.shape[3],
+        ]
+        empty = tf.zeros(shape, keys.dtype)
+        return StepCache(memory, source_ids != PAD_ID, [(empty, empty)] * len(memory))
+
+    def step(
+        self,
+        ids: tf.Tensor,
+        time: tf.Tensor,
+        ancestors: tf.Tensor,
+        cache: StepCache,
+        growing: bool,
+    ) -> tuple[tf.Tensor, StepCache]:
+        """Predicts the next subword of every hypothesis.
+
+        The cache is never reordered: all hypotheses of a sentence look at one
+        pool of keys and values, each at those of its own ancestors.
+
+        Args:
+            ids: int32 `[sentences, beam]`, the last subword of each hypothesis.
+            time: int32 scalar, its position.
+            ancestors: int32 `[sentences, beam, times]`, the beam slot in which
+                each hypothesis' subword at each time was written; times after
+                `time` are ignored.
+            cache: as `start` or the last `step` returned it.
+            growing: whether the cache grows by each step.
+
+        Returns:
+            float32 raw logits `[sentences, beam, vocab_size]` and the new cache.
+        """
+        positions = tf.zeros_like(ids) + time
+        x = self.embedding(ids, positions)
+        allowed = self._ancestry(ancestors, time)
+        memory_allowed = cache.source_valid[:, None, None, :]
+        targets = []
+        for layer, (keys, values), (old_keys, old_values) in zip(
+            self.decoder.layers, cache.memory, cache.targets, strict=True
+        ):
+
+            def attend_self(q, k, v, old_keys=old_keys, old_values=old_values):
+                all_keys = _append(old_keys, k, time, growing)
+                all_values = _append(old_values, v, time, growing)
+                targets.append((all_keys, all_values))
+                return attend(q, _pool(all_keys), _pool(all_values), allowed)
+
+            x = layer(
+                x,
+                attend_self=attend_self,
+                attend_memory=lambda q, k=keys, v=values: attend(
+                    q, k, v, memory_allowed
+                ),
+            )
+        logits = self.embedding.logits(self.decoder.norm(x))
+        return logits, cache._replace(targets=targets)
+
+    @staticmethod
+    def _ancestry(ancestors: tf.Tensor, time: tf.Tensor) -> tf.Tensor:
+        """Maps ancestors to bool `[sentences, 1, beam, times * beam]`."""
+        sentences, beam, times = tf.unstack(tf.shape(ancestors))
+        own = ancestors[:, :, :, None] == tf.range(beam)
+        written = tf.range(times)[:, None] <= time
+        return tf.reshape(own & written, [sentences, 1, beam, times * beam])
+
+
+def _append(
+    cache: tf.Tensor, new: tf.Tensor, time: tf.Tensor, growing: bool
+) -> tf.Tensor:
+    """Writes `[sentences, beam, heads, depth]` into the cache at `time`."""
+    new = new[:, None]
+    if growing:
+        return tf.concat([cache, new], axis=1)
+    return tf.raw_ops.TensorStridedSliceUpdate(
+        input=cache,
+        begin=tf.stack([0, time]),
+        end=tf.stack([tf.shape(cache)[0], time + 1]),
+        strides=[1, 1],
+        value=new,
+    )
+
+
+def _pool(cache: tf.Tensor) -> tf.Tensor:
+    """Joins times and beam: `[sentences, times * beam, heads, depth]`."""
+    sentences, times, beam, heads, depth = tf.unstack(tf.shape(cache))
+    pooled = tf.reshape(cache, [sentences, times * beam, heads, depth])
+    return tf.ensure_shape(pooled, [None, None, cache.shape[3], cache.shape[4]])

@@ -1,0 +1,179 @@
+"""Encoder, decoder and shared embedding: what teacher and student have alike."""
+
+import keras
+import tensorflow as tf
+
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    SharedEmbedding,
+    attend,
+    layer_norm,
+    same_segment,
+)
+
+MemoryCache = list[tuple[tf.Tensor, tf.Tensor]]
+
+
+class Encoder(keras.layers.Layer):
+    """A stack of encoder layers with a final layer norm."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the layers."""
+        super().__init__(**kwargs)
+        self.layers = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
+        self.norm = layer_norm(config.model_dim)
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.built = True
+
+    def call(
+        self, x: tf.Tensor, segments: tf.Tensor, training: bool = False
+    ) -> tf.Tensor:
+        """Maps embedded sources `[batch, length, model_dim]` to states.
+
+        Args:
+            x: float `[batch, length, model_dim]`.
+            segments: int32 `[batch, length]`, sentence numbers, 0 at padding.
+            training: whether dropout is on.
+
+        Returns:
+            float `[batch, length, model_dim]`; padding's states mean nothing.
+        """
+        allowed = same_segment(segments, segments)
+        x = self.dropout(x, training=training)
+        for layer in self.layers:
+            x = layer(x, allowed, training=training)
+        return self.norm(x)
+
+
+class Decoder(keras.layers.Layer):
+    """A stack of decoder layers with a final layer norm."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the layers."""
+        super().__init__(**kwargs)
+        self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
+        self.norm = layer_norm(config.model_dim)
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.built = True
+
+    def call(
+        self,
+        x: tf.Tensor,
+        self_allowed: tf.Tensor,
+        memory: tf.Tensor,
+        memory_allowed: tf.Tensor,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Decodes whole targets, as in training.
+
+        Args:
+            x: float `[batch, length, model_dim]`, embedded targets.
+            self_allowed: bool `[batch, 1, length, length]`.
+            memory: float `[batch, sources, model_dim]`, encoder states.
+            memory_allowed: bool `[batch, 1, length, sources]`.
+            training: whether dropout is on.
+
+        Returns:
+            float `[batch, length, model_dim]`.
+        """
+        x = self.dropout(x, training=training)
+        for layer, (keys, values) in zip(
+            self.layers, self.memory_cache(memory), strict=True
+        ):
+            x = layer(
+                x,
+                attend_self=lambda q, k, v: attend(q, k, v, self_allowed),
+                attend_memory=lambda q, k=keys, v=values: attend(
+                    q, k, v, memory_allowed
+                ),
+                training=training,
+            )
+        return self.norm(x)
+
+    def memory_cache(self, memory: tf.Tensor) -> MemoryCache:
+        """Returns each layer's keys and values of the encoder's states.
+
+        Args:
+            memory: float `[batch, sources, model_dim]`.
+
+        Returns:
+            Pairs of float `[batch, sources, heads, depth]`, one a layer.
+        """
+        return [layer.memory_attention.keys_values(memory) for layer in self.layers]
+
+
+class Transformer(keras.Model):
+    """Base of teacher and student: the same parts under the same names."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the parts and their weights."""
+        super().__init__(**kwargs)
+        self.config = config
+        self.embedding = SharedEmbedding(config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.built = True
+
+    def encode(
+        self,
+        source_ids: tf.Tensor,
+        source_segments: tf.Tensor,
+        source_positions: tf.Tensor,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Encodes sources, several sentences in a row if so numbered.
+
+        Args:
+            source_ids: int32 `[batch, sources]`, each sentence ends in EOS.
+            source_segments: int32 `[batch, sources]`, 0 at padding.
+            source_positions: int32 `[batch, sources]`, 0 at a sentence's start.
+            training: whether dropout is on.
+
+        Returns:
+            float `[batch, sources, model_dim]`; padding's states mean nothing.
+        """
+        embedded = self.embedding(source_ids, source_positions)
+        return self.encoder(embedded, source_segments, training=training)
+
+    def encode_sentences(self, source_ids: tf.Tensor) -> tf.Tensor:
+        """Encodes one sentence a row; PAD ids are padding.
+
+        Args:
+            source_ids: int32 `[batch, sources]`.
+
+        Returns:
+            float `[batch, sources, model_dim]`.
+        """
+        segments = tf.cast(source_ids != 0, tf.int32)
+        positions = tf.zeros_like(source_ids) + tf.range(tf.shape(source_ids)[1])
+        return self.encode(source_ids, segments, positions)
+
+    def decode(
+        self,
+        batch: dict[str, tf.Tensor],
+        memory: tf.Tensor,
+        self_allowed: tf.Tensor,
+        training: bool,
+    ) -> tf.Tensor:
+        """Decodes whole targets and projects them to the vocabulary.
+
+        Args:
+            batch: `decoder_ids`, `target_positions`, `target_segments`, each
+                int32 `[batch, targets]`, and `source_segments`.
+            memory: float `[batch, sources, model_dim]`.
+            self_allowed: bool `[batch, 1, targets, targets]`.
+            training: whether dropout is on.
+
+        Returns:
+            float32 logits `[batch, targets, vocab_size]`.
+        """
+        states = self.decoder(
+            self.embedding(batch["decoder_ids"], batch["target_positions"]),
+            self_allowed,
+            memory,
+            same_segment(batch["target_segments"], batch["source_segments"]),
+            training=training,
+        )
+        return self.embedding.logits(states)

@@ -1,0 +1,74 @@
+"""How a model decodes, as users choose it."""
+
+import dataclasses
+
+from cmlm_tf.decoding.heuristics import validate_setting
+from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.errors import UserError
+
+
+@dataclasses.dataclass(frozen=True)
+class UnmaskingOptions:
+    """How a student decodes.
+
+    Attributes:
+        heuristic: `mask_predict`, `fixed_k`, `thresh`, `comb_thresh` or
+            `fcomb_thresh`.
+        setting: T, K or tau, whatever the heuristic takes.
+        strategy: `update_all`, `update_masked` or `update_masked_sub`.
+        length_beam: number of length candidates.
+        oracle_spread: with reference lengths, how far candidates lie around.
+        max_iterations: bound of the passes; None is the longest target.
+        drop_losing_candidates: stop candidates that cannot win any more; same
+            translations, faster, but their scores and iterations are not known.
+        trace: keep every pass.
+    """
+
+    heuristic: str = "comb_thresh"
+    setting: float = 0.1
+    strategy: str = "update_masked_sub"
+    length_beam: int = 5
+    oracle_spread: int = 0
+    max_iterations: int | None = None
+    drop_losing_candidates: bool = False
+    trace: bool = False
+
+    def __post_init__(self):
+        try:
+            validate_setting(self.heuristic, self.setting)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        if self.strategy not in STRATEGIES:
+            raise UserError(
+                f"strategy must be one of {', '.join(STRATEGIES)}, "
+                f"not {self.strategy!r}"
+            )
+        for name in ("length_beam", "max_iterations"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"{name} must be at least 1, not {value}")
+        if self.oracle_spread < 0:
+            raise UserError(f"oracle_spread must not be below 0: {self.oracle_spread}")
+        if self.drop_losing_candidates and self.strategy != "update_masked_sub":
+            raise UserError("drop_losing_candidates needs update_masked_sub")
+
+
+@dataclasses.dataclass(frozen=True)
+class BeamOptions:
+    """How a teacher decodes.
+
+    Attributes:
+        beam_size: hypotheses per sentence; 1 is greedy search.
+        length_penalty: exponent of the length penalty of Wu et al. (2016).
+    """
+
+    beam_size: int = 5
+    length_penalty: float = 0.6
+
+    def __post_init__(self):
+        if self.beam_size < 1:
+            raise UserError(f"beam_size must be at least 1, not {self.beam_size}")
+        if not self.length_penalty >= 0:
+            raise UserError(
+                f"length_penalty must not be below 0: {self.length_penalty}"
+            )

@@ -1,0 +1,161 @@
+"""From subword ids of sources to subword ids of translations, as one graph."""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from cmlm_tf.decoding.beam_search import BeamResult, beam_search
+from cmlm_tf.decoding.lengths import select_best, valid_positions
+from cmlm_tf.decoding.loop import Heuristic, UnmaskTrace, iterative_unmask
+from cmlm_tf.decoding.scores import length_normalized_score
+from cmlm_tf.decoding.strategies import UpdateMaskedSub, UpdateStrategy
+from cmlm_tf.modeling.output import ban
+from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID
+
+
+class StudentResult(NamedTuple):
+    """All length candidates of every sentence; `best` names the translation.
+
+    Attributes:
+        best: int32 `[batch]`, the candidate with the highest score.
+        lengths: int32 `[batch, candidates]`, 0 where there is no candidate.
+        token_ids: int32 `[batch, candidates, length]`, PAD behind the end.
+        log_probs: float32 `[batch, candidates, length]`, natural
+            log-probability with which each subword was written; 0 at padding.
+        scores: float32 `[batch, candidates]`, mean of `log_probs`; -inf where
+            there is no candidate or it was dropped.
+        num_iterations: int32 `[batch, candidates]`.
+        trace: every pass, `[batch, candidates, passes, length]`, or None.
+    """
+
+    best: tf.Tensor
+    lengths: tf.Tensor
+    token_ids: tf.Tensor
+    log_probs: tf.Tensor
+    scores: tf.Tensor
+    num_iterations: tf.Tensor
+    trace: UnmaskTrace | None
+
+
+def unmask_sentences(
+    student: ConditionalMaskedLM,
+    cache: SourceCache,
+    lengths: tf.Tensor,
+    heuristic: Heuristic,
+    strategy: UpdateStrategy,
+    *,
+    max_iterations: int | tf.Tensor,
+    static_length: int | None = None,
+    drop_losing_candidates: bool = False,
+    trace: bool = False,
+) -> StudentResult:
+    """Decodes every length candidate of every sentence, side by side.
+
+    Args:
+        student: the model.
+        cache: of the sources, from `student.start`.
+        lengths: int32 `[batch, candidates]`; 0 is no candidate.
+        heuristic: chooses what to unmask; its parameters are scalars or one
+            per sentence and candidate, `[batch * candidates]`.
+        strategy: the update strategy.
+        max_iterations: bound of the passes, a scalar or `[batch * candidates]`.
+        static_length: length of the target grid where all shapes must be
+            static (XLA), at least the largest length.
+        drop_losing_candidates: whether candidates that cannot win any more
+            stop early; their scores are -inf then.
+        trace: whether to keep every pass.
+
+    Returns:
+        The candidates with their scores and iterations.
+    """
+    candidates = lengths.shape[1]
+    length = tf.reduce_max(lengths) if static_length is None else static_length
+    valid = valid_positions(tf.reshape(lengths, [-1]), length)
+    if isinstance(strategy, UpdateMaskedSub):  # needs no more passes than tokens
+        max_iterations = tf.minimum(max_iterations, length)
+    result = iterative_unmask(
+        student.predict_fn(cache, candidates, static=static_length is not None),
+        valid,
+        heuristic,
+        strategy,
+        mask_id=MASK_ID,
+        pad_id=PAD_ID,
+        max_iterations=max_iterations,
+        candidates_per_sentence=candidates,
+        drop_losing_candidates=drop_losing_candidates,
+        trace=trace,
+    )
+    scores = length_normalized_score(result.log_probs, valid)
+    scores = tf.where(result.dropped, float("-inf"), scores)
+
+    def per_sentence(x):
+        if x is None:  # no trace
+            return None
+        return tf.reshape(x, tf.concat([tf.shape(lengths), tf.shape(x)[1:]], 0))
+
+    scores = per_sentence(scores)
+    return StudentResult(
+        best=select_best(scores),
+        lengths=lengths,
+        token_ids=per_sentence(result.token_ids),
+        log_probs=per_sentence(result.log_probs),
+        scores=scores,
+        num_iterations=per_sentence(result.num_iterations),
+        trace=tf.nest.map_structure(per_sentence, result.trace),
+    )
+
+
+def search_sentences(
+    teacher: AutoregressiveTransformer,
+    source_ids: tf.Tensor,
+    *,
+    beam_size: int,
+    alpha: float | tf.Tensor,
+    static_length: int | None = None,
+) -> BeamResult:
+    """Translates by beam search; a beam of one is greedy search.
+
+    Args:
+        teacher: the model.
+        source_ids: int32 `[batch, sources]`, each ends in EOS, PAD behind.
+        beam_size: hypotheses kept per sentence.
+        alpha: exponent of the length penalty.
+        static_length: the most subwords of any hypothesis where all shapes
+            must be static (XLA).
+
+    Returns:
+        The best hypothesis of every sentence.
+    """
+    source_lengths = tf.reduce_sum(tf.cast(source_ids != PAD_ID, tf.int32), axis=1)
+    longest = static_length or teacher.config.max_length - 1
+    max_steps = None if static_length is None else static_length + 1
+    limits = tf.minimum(longest_translation(source_lengths), longest)
+    limits = tf.where(source_lengths > 0, limits, 0)
+
+    def step(ids, time, ancestors, cache):
+        growing = max_steps is None
+        logits, cache = teacher.step(ids, time, ancestors, cache, growing)
+        return ban(logits, teacher.banned_ids), cache
+
+    return beam_search(
+        step,
+        teacher.start(source_ids, beam_size, max_steps),
+        limits,
+        beam_size=beam_size,
+        alpha=alpha,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        pad_id=PAD_ID,
+        max_steps=max_steps,
+    )
+
+
+def longest_translation(source_length: Any) -> Any:
+    """Returns how many subwords a teacher may write for a source of that length.
+
+    >>> longest_translation(20)
+    50
+    """
+    return 2 * source_length + 10

@@ -1,0 +1,189 @@
+"""What a training config holds, and how it is checked."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ml_collections
+
+from cmlm_tf.errors import UserError
+
+ROLES = ("teacher", "student")
+
+
+class Field(NamedTuple):
+    """What one field may hold.
+
+    Attributes:
+        accepts: whether a value is right.
+        expected: what is right, in words.
+    """
+
+    accepts: Callable[[Any], bool]
+    expected: str
+
+
+def _whole(low: int) -> Field:
+    return Field(
+        lambda x: isinstance(x, int) and not isinstance(x, bool) and x >= low,
+        f"a whole number from {low} up",
+    )
+
+
+def _number(low: float, high: float, expected: str) -> Field:
+    def accepts(x):
+        is_number = isinstance(x, (int, float)) and not isinstance(x, bool)
+        return is_number and low <= x <= high
+
+    return Field(accepts, expected)
+
+
+def _choice(*choices: str) -> Field:
+    return Field(lambda x: x in choices, "one of " + ", ".join(choices))
+
+
+def _row_lengths() -> Field:
+    def accepts(x):
+        lengths = list(x) if isinstance(x, (tuple, list)) else []
+        whole = all(_whole(1).accepts(length) for length in lengths)
+        return bool(lengths) and whole and lengths == sorted(set(lengths))
+
+    return Field(accepts, "rising whole numbers")
+
+
+_TEXT = Field(lambda x: isinstance(x, str) and x != "", "text, and not empty")
+_BOOL = Field(lambda x: isinstance(x, bool), "True or False")
+_RATE = _number(0, math.nextafter(1, 0), "a number from 0 to below 1")
+_POSITIVE = _number(math.ulp(0), 1e12, "a number above 0")
+
+COMMON_FIELDS = {
+    "role": _choice(*ROLES),
+    "seed": _whole(0),
+    "model.model_dim": _whole(1),
+    "model.num_heads": _whole(1),
+    "model.feed_forward_dim": _whole(1),
+    "model.num_encoder_layers": _whole(1),
+    "model.num_decoder_layers": _whole(1),
+    "model.dropout": _RATE,
+    "model.max_length": _whole(2),
+    "data.train": _TEXT,
+    "data.dev": _TEXT,
+    "data.subword_model": _TEXT,
+    "data.source_language": _TEXT,
+    "data.target_language": _TEXT,
+    "data.max_length_ratio": _number(1, 1e12, "a number from 1 up"),
+    "data.row_lengths": _row_lengths(),
+    "data.tokens_per_batch": _whole(1),
+    "training.max_steps": _whole(1),
+    "training.warmup_steps": _whole(1),
+    "training.learning_rate_scale": _POSITIVE,
+    "training.label_smoothing": _RATE,
+    "training.clip_norm": _POSITIVE,
+    "training.ema_decay": _RATE,
+    "training.dtype": _choice("float32", "mixed_bfloat16"),
+    "training.jit_compile": _BOOL,
+    "training.steps_per_execution": _whole(1),
+    "training.log_every": _whole(1),
+    "training.checkpoint_every": _whole(1),
+    "evaluation.every": _whole(1),
+    "evaluation.bleu_sentences": _whole(0),
+    "evaluation.select_by": _choice("loss", "bleu"),
+    "evaluation.patience": _whole(0),
+}
+
+STUDENT_FIELDS = {
+    "student.teacher_dir": _TEXT,
+    "student.length_loss_weight": _number(0, 1e12, "a number from 0 up"),
+    "evaluation.heuristic": _TEXT,
+    "evaluation.setting": _number(-math.inf, math.inf, "a number"),
+    "evaluation.length_beam": _whole(1),
+}
+
+#: Fields that change when a run reports and ends, not what it computes.
+FREE_FIELDS = frozenset(
+    {
+        "training.max_steps",
+        "training.log_every",
+        "training.checkpoint_every",
+    }
+)
+
+
+def flat_fields(config: ml_collections.ConfigDict, prefix: str = "") -> dict[str, Any]:
+    """Lists a config's values under dotted names.
+
+    >>> flat_fields(ml_collections.ConfigDict({"a": {"b": 1}, "c": (2, 3)}))
+    {'a.b': 1, 'c': (2, 3)}
+    """
+    fields: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, ml_collections.ConfigDict):
+            fields |= flat_fields(value, f"{prefix}{name}.")
+        else:
+            fields[prefix + name] = value
+    return dict(sorted(fields.items()))
+
+
+def validate_config(config: ml_collections.ConfigDict) -> None:
+    """Checks every field of a training config.
+
+    Args:
+        config: as the files in configs/ return it.
+
+    Raises:
+        UserError: names each field that is unknown, missing or out of range.
+    """
+    fields = flat_fields(config)
+    known = dict(COMMON_FIELDS)
+    if fields.get("role") == "student":
+        known |= STUDENT_FIELDS
+    faults = [f"config.{name} is unknown" for name in fields if name not in known]
+    for name, field in known.items():
+        if name not in fields:
+            faults.append(f"config.{name} is missing")
+        elif not field.accepts(fields[name]):
+            faults.append(
+                f"config.{name} must be {field.expected}, not {fields[name]!r}"
+            )
+    _raise(faults or _faults_between_fields(fields))
+
+
+def _raise(faults: list[str]) -> None:
+    if faults:
+        raise UserError("; ".join(faults))
+
+
+def _faults_between_fields(fields: dict[str, Any]) -> list[str]:
+    faults = []
+    execution = fields["training.steps_per_execution"]
+    for name in (
+        "training.max_steps",
+        "training.log_every",
+        "training.checkpoint_every",
+        "evaluation.every",
+    ):
+        if fields[name] % execution:
+            faults.append(
+                f"config.{name} must be a multiple of "
+                f"config.training.steps_per_execution, {execution}"
+            )
+    longest = max(fields["data.row_lengths"])
+    if longest < fields["model.max_length"]:
+        faults.append(
+            "config.data.row_lengths must reach config.model.max_length, "
+            f"{fields['model.max_length']}"
+        )
+    if fields["data.tokens_per_batch"] < longest:
+        faults.append(
+            "config.data.tokens_per_batch must hold the longest row of "
+            f"config.data.row_lengths, {longest}"
+        )
+    if (
+        fields["evaluation.select_by"] == "bleu"
+        and not fields["evaluation.bleu_sentences"]
+    ):
+        faults.append(
+            "config.evaluation.bleu_sentences must be above 0 where "
+            "config.evaluation.select_by is bleu"
+        )
+    return faults

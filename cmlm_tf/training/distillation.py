@@ -1,0 +1,235 @@
+"""Sequence-level distillation: the training side in the teacher's words.
+
+Kim & Rush (2016); Kreutzer et al. (2020), section 4, train the student on it.
+The result is line-aligned with its source. While the work goes on it lies in
+`OUTPUT_DIR.partial`, in whole chunks, beside a journal that says how many bytes
+of each file are good; the folder gets its final name when all is done.
+"""
+
+import dataclasses
+import itertools
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import logging
+
+import cmlm_tf
+from cmlm_tf.data.corpora import Corpus, open_corpus
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import atomic_write, sha256_file
+from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.options import BeamOptions
+from cmlm_tf.progress import Progress
+from cmlm_tf.training.run_folder import exclusive_folder
+from cmlm_tf.translator import load_translator
+
+TranslateFn = Callable[[Sequence[str]], list[str]]
+
+SOURCE_FILE = "source.txt"
+TARGET_FILE = "target.txt"
+MANIFEST_FILE = "manifest.json"
+_JOURNAL_FILE = "journal.json"
+_FILES = (SOURCE_FILE, TARGET_FILE)
+_CHUNK = 2000
+#: Batches of a chunk, at the least: a chunk's lines are sorted by length.
+_BATCHES_PER_CHUNK = 40
+
+
+def distill(
+    train_corpus: str,
+    teacher_dir: str | Path,
+    output_dir: str | Path,
+    *,
+    beam_size: int = 5,
+    length_penalty: float = 0.6,
+    batch_size: int = 64,
+    dtype: str = "float32",
+) -> str:
+    """Translates a corpus by a teacher's beam search.
+
+    Args:
+        train_corpus: a description for `open_corpus`.
+        teacher_dir: model directory of the teacher.
+        output_dir: appears when all lines are translated.
+        beam_size: hypotheses per sentence.
+        length_penalty: exponent of the length penalty of Wu et al. (2016).
+        batch_size: sentences translated side by side.
+        dtype: `float32` or `bfloat16`.
+
+    Returns:
+        The description of the distilled corpus.
+
+    Raises:
+        UserError: a fault in corpus or teacher, or a result of other settings
+            in `output_dir`.
+    """
+    options = BeamOptions(beam_size, length_penalty)
+    corpus = open_corpus(train_corpus)
+    teacher = read_description(teacher_dir)
+    if teacher["role"] != "teacher":
+        raise UserError(f"{teacher_dir}: holds a {teacher['role']}, not a teacher")
+    settings = {
+        "corpus_fingerprint": corpus.fingerprint(),
+        "teacher_weights_sha256": teacher["weights_sha256"],
+        "teacher_subword_sha256": teacher["subword_sha256"],
+        "beam_size": beam_size,
+        "length_penalty": length_penalty,
+        "batch_size": batch_size,
+        "dtype": dtype,
+        "package_version": cmlm_tf.__version__,
+    }
+
+    def make_translate_fn() -> TranslateFn:
+        translator = load_translator(teacher_dir, dtype, sentences_per_batch=batch_size)
+        return lambda lines: [t.text for t in translator.translate(lines, options)]
+
+    chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
+    distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)
+    return f"files:{Path(output_dir) / SOURCE_FILE},{Path(output_dir) / TARGET_FILE}"
+
+
+def distill_corpus(
+    corpus: Corpus,
+    make_translate_fn: Callable[[], TranslateFn],
+    output_dir: Path,
+    settings: dict[str, Any],
+    chunk_size: int = _CHUNK,
+) -> None:
+    """Translates the source side, or goes on with a run that was stopped.
+
+    Args:
+        corpus: read from its start in every run.
+        make_translate_fn: returns the function that translates lines, one for
+            each; called only if lines are left.
+        output_dir: gets `source.txt`, `target.txt` and `manifest.json`.
+        settings: JSON values by name, what the result depends on.
+        chunk_size: lines translated between two entries in the journal.
+
+    Raises:
+        UserError: there is a result or a part of one, with other settings.
+    """
+    if output_dir.exists():
+        _check_settings(_read(output_dir / MANIFEST_FILE), settings, output_dir)
+        (output_dir / _JOURNAL_FILE).unlink(missing_ok=True)
+        logging.info("%s: finished before", output_dir)
+        return
+    total = corpus.check()
+    partial = output_dir.with_name(output_dir.name + ".partial")
+    with exclusive_folder(partial):
+        journal = _resume(partial, settings)
+        lines = (source for source, _ in corpus)
+        rest = itertools.islice(lines, journal.num_lines, None)
+        counter = Progress(total, "lines", "distilling", done=journal.num_lines)
+        translate_fn = None
+        while chunk := list(itertools.islice(rest, chunk_size)):
+            translate_fn = translate_fn or make_translate_fn()
+            _append(partial, journal, chunk, translate_fn(chunk))
+            counter.advance(len(chunk))
+        counter.close()
+        _finish(partial, journal, corpus.name, output_dir)
+
+
+@dataclasses.dataclass
+class _Journal:
+    """What is good in the partial folder.
+
+    Attributes:
+        settings: what the result depends on.
+        num_lines: lines translated.
+        num_bytes: length of each file with just these lines.
+    """
+
+    settings: dict[str, Any]
+    num_lines: int = 0
+    num_bytes: dict[str, int] = dataclasses.field(
+        default_factory=lambda: dict.fromkeys(_FILES, 0)
+    )
+
+    def write(self, folder: Path) -> None:
+        _write(folder / _JOURNAL_FILE, dataclasses.asdict(self))
+
+
+def _resume(partial: Path, settings: dict[str, Any]) -> _Journal:
+    """Cuts both files to what the journal vouches for."""
+    path = partial / _JOURNAL_FILE
+    if not path.exists():
+        journal = _Journal(settings)
+        journal.write(partial)
+    else:
+        saved = _read(path)
+        _check_settings(saved, settings, partial)
+        journal = _Journal(settings, saved["num_lines"], saved["num_bytes"])
+    for name in _FILES:
+        with open(partial / name, "ab") as file:
+            size = journal.num_bytes[name]
+            if file.tell() < size:
+                raise UserError(f"{partial / name}: shorter than {path} says")
+            file.truncate(size)
+    return journal
+
+
+def _append(
+    partial: Path, journal: _Journal, sources: list[str], targets: list[str]
+) -> None:
+    """Adds one chunk to both files, then to the journal."""
+    for name, lines in ((SOURCE_FILE, sources), (TARGET_FILE, targets)):
+        if len(lines) != len(sources):
+            raise ValueError(f"{len(lines)} translations of {len(sources)} lines")
+        with open(partial / name, "ab") as file:
+            file.writelines(map(_encode_line, lines))
+            file.flush()
+            os.fsync(file.fileno())
+            journal.num_bytes[name] = file.tell()
+    journal.num_lines += len(sources)
+    journal.write(partial)
+
+
+def _encode_line(text: str) -> bytes:
+    r"""Encodes one line; `\n` in the text would make two of it.
+
+    >>> _encode_line("a\nb")
+    b'a b\n'
+    """
+    return text.replace("\n", " ").encode("utf-8", "replace") + b"\n"
+
+
+def _finish(partial: Path, journal: _Journal, name: str, output_dir: Path) -> None:
+    manifest = {
+        "corpus": name,
+        "num_lines": journal.num_lines,
+        "settings": journal.settings,
+        "sha256": {name: sha256_file(partial / name) for name in _FILES},
+    }
+    _write(partial / MANIFEST_FILE, manifest)
+    # The journal goes last: without it a stopped run would start afresh.
+    os.rename(partial, output_dir)
+    (output_dir / _JOURNAL_FILE).unlink()
+
+
+def _check_settings(
+    saved: dict[str, Any], settings: dict[str, Any], folder: Path
+) -> None:
+    for name, value in settings.items():
+        before = saved["settings"].get(name)
+        if before != value:
+            raise UserError(
+                f"{folder}: made with {name} {before!r}, asked for {value!r}; use "
+                "another output folder, or remove this one"
+            )
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; not a distilled corpus") from error
+    except ValueError as error:
+        raise UserError(f"{path}: damaged: {error}") from error

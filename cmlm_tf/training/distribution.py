@@ -1,0 +1,44 @@
+"""The devices that train together."""
+
+import tensorflow as tf
+
+from cmlm_tf.errors import UserError
+
+DISTRIBUTIONS = ("one_device", "mirrored", "multi_worker", "tpu")
+
+
+def make_strategy(distribution: str) -> tf.distribute.Strategy:
+    """Returns the strategy that a name stands for.
+
+    Args:
+        distribution: `one_device`; `mirrored`, all local GPUs; `multi_worker`,
+            the machines that the variable TF_CONFIG lists; `tpu`.
+
+    Raises:
+        UserError: an unknown name, or no TPU found.
+    """
+    if distribution == "one_device":
+        return tf.distribute.get_strategy()
+    if distribution == "mirrored":
+        return tf.distribute.MirroredStrategy()
+    if distribution == "multi_worker":
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    if distribution == "tpu":
+        return tf.distribute.TPUStrategy(_connect_to_tpu())
+    known = ", ".join(DISTRIBUTIONS)
+    raise UserError(f"distribute must be one of {known}, not {distribution!r}")
+
+
+def _connect_to_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
+    try:
+        return tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+    except (ValueError, tf.errors.OpError) as error:
+        raise UserError("distribute=tpu: no TPU found") from error
+
+
+def worker_index(strategy: tf.distribute.Strategy) -> int:
+    """Returns this process's number among the workers; worker 0 writes files."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or not resolver.cluster_spec().as_dict().get("worker"):
+        return 0
+    return resolver.task_id or 0

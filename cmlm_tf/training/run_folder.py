@@ -1,0 +1,35 @@
+"""Output folders that one process at a time may write."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cmlm_tf.errors import UserError
+
+
+@contextlib.contextmanager
+def exclusive_folder(folder: Path) -> Iterator[None]:
+    """Makes a folder and keeps other processes out of it.
+
+    The lock ends with the process, however it ends, and leaves no file.
+
+    Args:
+        folder: made with its parents where missing.
+
+    Raises:
+        UserError: another process holds it, or it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise UserError(f"{folder}: another run is writing here") from error
+    finally:
+        os.close(handle)

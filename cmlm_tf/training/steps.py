@@ -1,0 +1,253 @@
+"""One training and one evaluation step of teacher and student.
+
+Losses are means over the whole global batch, whatever the number of replicas:
+every replica divides its sums by the counts of all replicas together, so that
+the gradients, which the optimizer adds up, are those of one large batch.
+"""
+
+import abc
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+
+from cmlm_tf.modeling.student import ConditionalMaskedLM
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.modeling.transformer import Transformer
+from cmlm_tf.special_ids import MASK_ID
+from cmlm_tf.training import losses
+
+Batch = dict[str, tf.Tensor]
+Scalars = dict[str, tf.Tensor]
+
+
+class Term(NamedTuple):
+    """A mean that is reported, and minimised if its weight is not zero.
+
+    Attributes:
+        unit: what it is a mean over, a key of `counts`.
+        weight: its weight in the loss.
+    """
+
+    unit: str
+    weight: float
+
+
+class TrainingModel(keras.Model, abc.ABC):
+    """Wraps a model with its loss, for `fit` and `evaluate`.
+
+    Attributes:
+        model: the teacher or student.
+        terms: the reported means by name.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        terms: dict[str, Term],
+        label_smoothing: float,
+        jit_compile: bool,
+    ):
+        """Prepares the step.
+
+        Args:
+            model: with its weights made.
+            terms: the reported means by name.
+            label_smoothing: share spread over the allowed vocabulary.
+            jit_compile: whether XLA compiles forward and backward pass. The
+                optimizer stays outside: its hundreds of small updates cost
+                XLA more time to compile than they take to run.
+        """
+        super().__init__()
+        self.model = model
+        self.terms = terms
+        self.label_smoothing = label_smoothing
+        self.allowed = losses.allowed_vocabulary(
+            model.config.vocab_size, model.banned_ids
+        )
+        self._term_metrics = [keras.metrics.Mean(name=name) for name in terms]
+        self._targets_metric = keras.metrics.Mean(name="targets_per_step")
+        self.built = True
+        self._differentiate = tf.function(
+            self._sums_and_gradients, jit_compile=jit_compile, autograph=False
+        )
+        self._evaluate = tf.function(
+            lambda batch: self.sums(batch, training=False),
+            jit_compile=jit_compile,
+            autograph=False,
+        )
+
+    @abc.abstractmethod
+    def counts(self, batch: Batch) -> Scalars:
+        """Counts this replica's units, by the names used in `terms`.
+
+        Also `targets`, the target subwords. All are float32 scalars.
+        """
+
+    @abc.abstractmethod
+    def sums(self, batch: Batch, training: bool) -> Scalars:
+        """Runs the model and sums each term over this replica's units."""
+
+    @property
+    def metrics(self) -> list[keras.metrics.Metric]:
+        """What is measured; Keras's own loss is left out."""
+        return [*self._term_metrics, self._targets_metric]
+
+    def means(self) -> dict[str, float]:
+        """Returns each term and `targets_per_step` since the last reset."""
+        return {metric.name: float(metric.result()) for metric in self.metrics}
+
+    def train_step(self, batch: Batch) -> Scalars:
+        """Updates the weights once; `means` has the results."""
+        counts = _add_over_replicas(self.counts(batch))
+        sums, gradients = self._differentiate(batch, counts)
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return self._record(_add_over_replicas(sums), counts)
+
+    def test_step(self, batch: Batch) -> Scalars:
+        """Measures one batch; `means` has the results."""
+        counts = _add_over_replicas(self.counts(batch))
+        return self._record(_add_over_replicas(self._evaluate(batch)), counts)
+
+    def objective(self, means: dict[str, float]) -> float:
+        """Returns the weighted sum of the terms, which training minimises."""
+        return sum(term.weight * means[name] for name, term in self.terms.items())
+
+    @contextlib.contextmanager
+    def averaged_weights(self) -> Iterator[None]:
+        """Puts the moving averages in the weights' place for a while."""
+        weights = self.trainable_variables
+        kept = [tf.identity(weight.value) for weight in weights]
+        try:
+            for weight, average in zip(weights, self.optimizer.averages, strict=True):
+                weight.assign(average)
+            yield
+        finally:
+            for weight, value in zip(weights, kept, strict=True):
+                weight.assign(value)
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Does nothing, as all is built; Keras's fails with several workers."""
+
+    def _sums_and_gradients(self, batch: Batch, counts: Scalars):
+        with tf.GradientTape() as tape:
+            sums = self.sums(batch, training=True)
+            loss = tf.add_n(
+                [
+                    term.weight * tf.math.divide_no_nan(sums[name], counts[term.unit])
+                    for name, term in self.terms.items()
+                    if term.weight
+                ]
+            )
+        return sums, tape.gradient(loss, self.trainable_variables)
+
+    def _record(self, sums: Scalars, counts: Scalars) -> Scalars:
+        """Adds global sums to the running means; returns what Keras insists on."""
+        for metric in self._term_metrics:
+            unit = counts[self.terms[metric.name].unit]
+            metric.update_state(tf.math.divide_no_nan(sums[metric.name], unit), unit)
+        self._targets_metric.update_state(counts["targets"])
+        # With several workers, Keras fails on logs that are scalars or none.
+        return {"targets": counts["targets"][tf.newaxis]}
+
+    def _token_sums(self, logits: tf.Tensor, batch: Batch, mask: tf.Tensor) -> Scalars:
+        labels = batch["target_ids"]
+        token_losses = losses.smoothed_cross_entropy(
+            logits, labels, self.allowed, self.label_smoothing
+        )
+        return {
+            "token_loss": losses.masked_sum(token_losses, mask),
+            "accuracy": losses.count(
+                losses.is_best(logits, labels, self.allowed) & mask
+            ),
+        }
+
+
+class TeacherTraining(TrainingModel):
+    """Trains the teacher to predict each target subword from those before it."""
+
+    def __init__(
+        self,
+        model: AutoregressiveTransformer,
+        label_smoothing: float = losses.LABEL_SMOOTHING,
+        jit_compile: bool = False,
+    ):
+        """Prepares the step; see `TrainingModel`."""
+        terms = {"token_loss": Term("tokens", 1.0), "accuracy": Term("tokens", 0.0)}
+        super().__init__(model, terms, label_smoothing, jit_compile)
+
+    def counts(self, batch: Batch) -> Scalars:
+        """Counts target subwords, EOS included."""
+        tokens = losses.count(batch["target_segments"] > 0)
+        return {"tokens": tokens, "targets": tokens}
+
+    def sums(self, batch: Batch, training: bool) -> Scalars:
+        """Sums loss and correct predictions over target subwords."""
+        logits = self.model(batch, training=training)
+        return self._token_sums(logits, batch, batch["target_segments"] > 0)
+
+
+class StudentTraining(TrainingModel):
+    """Trains the student as in Kreutzer et al. (2020), section 2.
+
+    The loss is that of the targets whose decoder input is MASK.
+    """
+
+    def __init__(
+        self,
+        model: ConditionalMaskedLM,
+        length_loss_weight: float,
+        label_smoothing: float = losses.LABEL_SMOOTHING,
+        jit_compile: bool = False,
+    ):
+        """Prepares the step; see `TrainingModel`."""
+        terms = {
+            "token_loss": Term("masked", 1.0),
+            "accuracy": Term("masked", 0.0),
+            "length_loss": Term("sentences", length_loss_weight),
+            "length_accuracy": Term("sentences", 0.0),
+        }
+        super().__init__(model, terms, label_smoothing, jit_compile)
+
+    def counts(self, batch: Batch) -> Scalars:
+        """Counts masked targets, all targets and sentences."""
+        starts = losses.sentence_starts(
+            batch["source_segments"], batch["source_positions"]
+        )
+        return {
+            "masked": losses.count(batch["decoder_ids"] == MASK_ID),
+            "sentences": losses.count(starts),
+            "targets": losses.count(batch["target_segments"] > 0),
+        }
+
+    def sums(self, batch: Batch, training: bool) -> Scalars:
+        """Sums over masked targets, and of the lengths over sentences."""
+        logits, length_logits = self.model(batch, training=training)
+        masked = batch["decoder_ids"] == MASK_ID
+        token_sums = self._token_sums(logits, batch, masked)
+        return token_sums | self._length_sums(length_logits, batch)
+
+    def _length_sums(self, logits: tf.Tensor, batch: Batch) -> Scalars:
+        starts = losses.sentence_starts(
+            batch["source_segments"], batch["source_positions"]
+        )
+        labels = losses.length_labels(
+            batch["source_segments"], batch["target_segments"]
+        )
+        # Padding's count may be no class.
+        labels = tf.where(starts, labels, 0)
+        classes = tf.ones(tf.shape(logits)[-1:], tf.bool)
+        length_losses = losses.smoothed_cross_entropy(logits, labels, classes, 0.0)
+        return {
+            "length_loss": losses.masked_sum(length_losses, starts),
+            "length_accuracy": losses.count(
+                losses.is_best(logits, labels, classes) & starts
+            ),
+        }
+
+
+def _add_over_replicas(values: Scalars) -> Scalars:
+    context = tf.distribute.get_replica_context()
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, values)

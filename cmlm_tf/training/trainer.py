@@ -1,0 +1,278 @@
+"""Trains a teacher or a student, from a config to a model directory."""
+
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import ml_collections
+import tensorflow as tf
+from absl import logging
+
+from cmlm_tf.data.batching import TrainingBatches, dev_batches
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.training import callbacks
+from cmlm_tf.training.building import (
+    build,
+    check_teacher,
+    initialize_student,
+    transformer_config,
+)
+from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
+from cmlm_tf.training.dev_set import DevSet, TranslateFn
+from cmlm_tf.training.distribution import make_strategy, worker_index
+from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
+from cmlm_tf.training.run_folder import exclusive_folder
+from cmlm_tf.training.state import Checkpoints, RunState
+from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.translator import make_translator
+
+#: Fields that say where something lies; what lies there counts, not its name.
+_PLACES = frozenset(
+    {"data.train", "data.dev", "data.subword_model", "student.teacher_dir"}
+)
+
+#: A mean loss this many times that of a uniform guess has run away.
+_RUNAWAY = 3.0
+
+
+def train(
+    config: ml_collections.ConfigDict,
+    output_dir: str | Path,
+    distribution: str = "one_device",
+) -> Path:
+    """Trains a model, or goes on with a run that was stopped.
+
+    `output_dir` gets the prepared corpora, checkpoints, TensorBoard logs and
+    `model`, the model directory with the best averaged weights so far.
+
+    Args:
+        config: as the files in configs/ return it.
+        output_dir: of this run alone.
+        distribution: as for `make_strategy`.
+
+    Returns:
+        The model directory.
+
+    Raises:
+        UserError: a fault in config, files or data; a run of another config
+            in `output_dir`; a loss that is not finite or has run away.
+        KeyboardInterrupt: after Ctrl-C or SIGTERM, when a checkpoint is saved.
+    """
+    validate_config(config)
+    strategy = make_strategy(distribution)
+    worker = worker_index(strategy)
+    folder = Path(output_dir)
+    with exclusive_folder(folder / f"worker_{worker}" if worker else folder):
+        run = _Run(config, folder, strategy, worker)
+        return run.train()
+
+
+class _Run:
+    """One run. Faults that are cheap to find are found when it is made."""
+
+    def __init__(
+        self,
+        config: ml_collections.ConfigDict,
+        folder: Path,
+        strategy: tf.distribute.Strategy,
+        worker: int,
+    ):
+        self.config, self.folder, self.strategy = config, folder, strategy
+        self.worker = worker
+        self.state, self.interrupts = RunState(), callbacks.Interrupts()
+        self.subwords = SubwordModel(config.data.subword_model)
+        self.sizes = transformer_config(config, self.subwords)
+        self.decoding_options = _decoding_options(config)
+        if config.role == "student":
+            check_teacher(config, self.subwords)
+        self.dev_corpus = open_corpus(config.data.dev)
+        train_corpus = open_corpus(config.data.train)
+        self.dev_data = self._prepare(self.dev_corpus)
+        self.train_data = self._prepare(train_corpus)
+
+    def _prepare(self, corpus) -> PreparedCorpus:
+        name = f"data_{self.worker}" if self.worker else "data"
+        return prepare_corpus(
+            corpus,
+            self.subwords,
+            self.folder / name,
+            max_length=self.config.model.max_length,
+            max_length_ratio=self.config.data.max_length_ratio,
+        )
+
+    def train(self) -> Path:
+        """Trains to the end of the run; returns the model directory."""
+        training = build(self.config, self.sizes, self.strategy)
+        checkpoints = self._checkpoints(training)
+        if checkpoints.restore():
+            logging.info("going on after step %d", self.state.step)
+        elif self.config.role == "student":
+            initialize_student(self.config, training)
+        if self.state.step < self.config.training.max_steps and not self.state.stopped:
+            self._fit(training, checkpoints)
+        logging.info(
+            "trained %d steps; the weights of step %d are the best",
+            self.state.step,
+            self.state.best_step,
+        )
+        return self.folder / "model"
+
+    def _checkpoints(self, training: TrainingModel) -> Checkpoints:
+        return Checkpoints(
+            self.folder / "checkpoint",
+            training.model.variables + training.optimizer.variables,
+            self.state,
+            self._identity(),
+            writes=self.worker == 0,
+        )
+
+    def _identity(self) -> dict[str, Any]:
+        """Returns what the run's result depends on, by the name for a message."""
+        identity = {
+            f"config.{name}": value
+            for name, value in flat_fields(self.config).items()
+            if name not in FREE_FIELDS | _PLACES
+        }
+        for side, data in (("train", self.train_data), ("dev", self.dev_data)):
+            fingerprint = data.manifest["corpus_fingerprint"]
+            identity[f"the fingerprint of config.data.{side}"] = fingerprint
+        identity["the sha256 of config.data.subword_model"] = self.subwords.sha256
+        if self.config.role == "student":
+            teacher = read_description(self.config.student.teacher_dir)
+            identity["the sha256 of the teacher's weights"] = teacher["weights_sha256"]
+        return identity
+
+    def _fit(self, training: TrainingModel, checkpoints: Checkpoints) -> None:
+        start = self.state.step
+        dataset = with_decoder_inputs(
+            self._batches().dataset(start), self.config.role, self.config.seed, start
+        )
+        with self.interrupts.caught():
+            try:
+                training.fit(
+                    dataset,
+                    steps_per_epoch=self.config.training.max_steps - start,
+                    callbacks=self._callbacks(training, checkpoints),
+                    shuffle=False,  # It is shuffled.
+                    verbose=0,
+                )
+            except KeyboardInterrupt:
+                checkpoints.save()
+                logging.info(
+                    "stopped after step %d; the same command goes on from there",
+                    self.state.step,
+                )
+                raise
+
+    def _batches(self) -> TrainingBatches:
+        data = self.config.data
+        return TrainingBatches(
+            self.train_data,
+            data.row_lengths,
+            data.tokens_per_batch,
+            self.config.seed,
+            append_eos=self.config.role == "teacher",
+            rows_multiple=self.strategy.num_replicas_in_sync,
+        )
+
+    def _callbacks(
+        self, training: TrainingModel, checkpoints: Checkpoints
+    ) -> list[keras.callbacks.Callback]:
+        config, max_steps = self.config, self.config.training.max_steps
+        log = callbacks.TrainingLog(
+            self.state,
+            self._summary_writer(),
+            config.training.log_every,
+            max_steps,
+            highest_loss=_RUNAWAY * math.log(self.sizes.vocab_size),
+        )
+        evaluation = callbacks.DevEvaluation(
+            self.state,
+            functools.partial(
+                self._dev_set().evaluate, training, self._translate_fn(training)
+            ),
+            functools.partial(self._save_model, training),
+            log,
+            every=config.evaluation.every,
+            max_steps=max_steps,
+            select_by=config.evaluation.select_by,
+            patience=config.evaluation.patience,
+        )
+        saver = callbacks.CheckpointSaver(
+            checkpoints, self.state, config.training.checkpoint_every, max_steps
+        )
+        counter = callbacks.StepCounter(self.state)
+        check = callbacks.InterruptCheck(self.interrupts)
+        return [counter, log, evaluation, saver, check]
+
+    def _summary_writer(self) -> tf.summary.SummaryWriter:
+        if self.worker:
+            return tf.summary.create_noop_writer()
+        return tf.summary.create_file_writer(str(self.folder / "logs"))
+
+    def _dev_set(self) -> DevSet:
+        data, role = self.config.data, self.config.role
+        batches = dev_batches(
+            self.dev_data,
+            data.row_lengths,
+            data.tokens_per_batch,
+            append_eos=role == "teacher",
+            rows_multiple=self.strategy.num_replicas_in_sync,
+        )
+        return DevSet(
+            with_decoder_inputs(batches, role, DEV_SEED),
+            self.dev_corpus,
+            self.config.evaluation.bleu_sentences,
+            data.target_language,
+            self.interrupts,
+        )
+
+    def _translate_fn(self, training: TrainingModel) -> TranslateFn:
+        data = self.config.data
+        translator = make_translator(
+            LoadedModel(
+                self.config.role,
+                training.model,
+                Path(data.subword_model),
+                self.subwords.sha256,
+                data.source_language,
+                data.target_language,
+            )
+        )
+
+        def translate(lines: Sequence[str]) -> list[str]:
+            translations = translator.translate(lines, self.decoding_options)
+            return [translation.text for translation in translations]
+
+        return translate
+
+    def _save_model(self, training: TrainingModel) -> None:
+        if self.worker == 0:
+            data = self.config.data
+            save_model(
+                training.model,
+                self.folder / "model",
+                data.subword_model,
+                data.source_language,
+                data.target_language,
+            )
+
+
+def _decoding_options(
+    config: ml_collections.ConfigDict,
+) -> BeamOptions | UnmaskingOptions:
+    """Returns how dev sentences are translated; a teacher searches greedily."""
+    if config.role == "teacher":
+        return BeamOptions(beam_size=1)
+    return UnmaskingOptions(
+        heuristic=config.evaluation.heuristic,
+        setting=config.evaluation.setting,
+        length_beam=config.evaluation.length_beam,
+    )

@@ -1,0 +1,235 @@
+"""Subword model: reserved ids, no unknown text, Python and graph alike."""
+
+import functools
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import sentencepiece
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.data.subwords import SubwordModel, train_subword_model
+from cmlm_tf.errors import UserError
+from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
+
+NUM_SPECIAL = 5
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+WORDS = (
+    "the house that my neighbour built last year has twelve windows and no door "
+    "das Haus das mein Nachbar letztes Jahr baute hat zwölf Fenster und keine Tür "
+    "she will not come because it rains sie kommt nicht weil es regnet "
+    "Straßenbahnhaltestelle Größe Übung 1998 3,50 € (ca. 40 %) »gut« – nie!"
+).split()
+
+FRAGMENTS = (
+    "<mask> </s> <s> <pad> <unk> <0x41> ▁ ▁▁ <unused_0> [MASK] &amp; <b>x</b>".split()
+    + [" ", "  ", "\t", "\u00a0", "\u2009", "\u3000", "\u200b", "\u2028", "\x85"]
+    + ["\r", "\x0b", "\x0c", "\x00", "\x01", "\x07", "\x1b[0m", "\x7f", "\x9f"]
+    + [
+        "\ufeff",
+        "\u200d",
+        "\u200e",
+        "\u202e",
+        "\u00ad",
+        "\ufffd",
+        "\uffff",
+        "\U0010ffff",
+    ]
+    + ["e\u0301", "é", "n\u0303\u0323", "ﬁ", "½", "①", "Å", "ｆｕｌｌ", "ﷺ", "İ", "ß"]
+    + ["中文", "日本語テキスト", "한국어", "שלום", "مرحبا", "नमस्ते", "ไทย", "ελληνικά"]
+    + ["😀", "👨\u200d👩\u200d👧", "🇩🇪", "👍🏽", "𝔘𝔫𝔦", "𐍈", "\U000e0041"]
+    + ["https://example.org/a?b=c&d=%20", "x = {'a': [1, 2]};", "9" * 60, "a" * 300]
+)
+
+
+def sentences() -> list[str]:
+    rng = random.Random(1)
+    compounds = ["".join(rng.choices(WORDS, k=2)) for _ in range(400)]
+    words = WORDS + compounds
+    return [" ".join(rng.choices(words, k=rng.randint(1, 12))) for _ in range(2000)]
+
+
+def odd_lines(count: int) -> list[str]:
+    """All fragments alone, then fragments and words in random company."""
+    rng = random.Random(2)
+    lines = ["", *FRAGMENTS, *("in " + f + " between" for f in FRAGMENTS)]
+    while len(lines) < count:
+        parts = rng.choices(FRAGMENTS + WORDS, k=rng.randint(1, 9))
+        lines.append(rng.choice(["", " "]).join(parts))
+    return lines
+
+
+@functools.cache
+def model_path(model_type: str) -> str:
+    path = str(Path(tempfile.mkdtemp()) / "subword.model")
+    train_subword_model(sentences(), path, 400, model_type, character_coverage=1.0)
+    return path
+
+
+class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters("unigram", "bpe")
+    def test_reserved_ids(self, model_type):
+        processor = sentencepiece.SentencePieceProcessor(
+            model_file=model_path(model_type)
+        )
+        self.assertEqual(
+            [processor.id_to_piece(i) for i in range(NUM_SPECIAL)],
+            ["<pad>", "<unk>", "<s>", "</s>", "<mask>"],
+        )
+        self.assertEqual((PAD_ID, UNK_ID, BOS_ID, EOS_ID, MASK_ID), (0, 1, 2, 3, 4))
+        self.assertTrue(processor.is_control(MASK_ID))
+        self.assertEqual(processor.get_piece_size() % 8, 0)
+
+    @parameterized.parameters("unigram", "bpe")
+    def test_no_spelling_reaches_a_special_id_and_nothing_is_unknown(self, model_type):
+        encoded = SubwordModel(model_path(model_type)).encode(odd_lines(3000))
+        self.assertGreaterEqual(min(i for ids in encoded for i in ids), NUM_SPECIAL)
+
+    @parameterized.parameters("unigram", "bpe")
+    def test_graph_equals_python(self, model_type):
+        model = SubwordModel(model_path(model_type))
+        lines = sentences()[:500] + odd_lines(1500)
+        expected = model.encode(lines)
+        ids = tf.function(model.tokenizer().tokenize)(lines)
+        self.assertEqual(ids.dtype, tf.int32)
+        self.assertEqual(ids.to_list(), expected)
+        texts = tf.function(model.tokenizer().detokenize)(ids).numpy()
+        self.assertEqual([t.decode() for t in texts], model.decode(expected))
+
+    def test_graph_equals_python_on_any_ids(self):
+        model = SubwordModel(model_path("unigram"))
+        rng = random.Random(3)
+        ids = [rng.choices(range(5, model.vocab_size), k=20) for _ in range(500)]
+        texts = model.tokenizer().detokenize(tf.ragged.constant(ids, tf.int32)).numpy()
+        self.assertEqual([t.decode() for t in texts], model.decode(ids))
+
+    def test_plain_text_survives(self):
+        model = SubwordModel(model_path("unigram"))
+        lines = [*sentences()[:100], "<mask> </s> <s> <pad> <unk>", "中文 😀 שלום"]
+        self.assertEqual(model.decode(model.encode(lines)), lines)
+
+    def test_blank_text_has_no_subwords(self):
+        lines = ["", " ", "\t", "\u3000", "\u200b", "\r"]
+        encoded = SubwordModel(model_path("unigram")).encode(lines)
+        self.assertEqual(encoded, [[]] * len(lines))
+
+    def test_decode_leaves_out_special_ids(self):
+        model = SubwordModel(model_path("unigram"))
+        (ids,) = model.encode(["the house"])
+        row = [BOS_ID, *ids, EOS_ID, UNK_ID, MASK_ID, PAD_ID, PAD_ID]
+        self.assertEqual(model.decode([row, [], [PAD_ID]]), ["the house", "", ""])
+        self.assertEqual(model.decode([]), [])
+
+    def test_unpaired_surrogates_are_read_as_question_marks(self):
+        model = SubwordModel(model_path("unigram"))
+        self.assertEqual(model.encode(["a\ud800b"]), model.encode(["a?b"]))
+
+    def test_a_damaged_file_is_refused(self):
+        folder = Path(self.get_temp_dir())
+        content = Path(model_path("unigram")).read_bytes()
+        for name, damaged in {
+            "empty": b"",
+            "text": b"some text that is no model",
+            "half": content[: len(content) // 2],
+            "no_bytes": self._other_model(byte_fallback=False),
+            "no_mask": self._other_model(control_symbols=["<sep>"]),
+            "no_pad": self._other_model(pad_id=-1),
+            "odd_size": self._other_model(vocab_size=401),
+        }.items():
+            path = folder / name
+            path.write_bytes(damaged)
+            with self.subTest(name), self.assertRaisesRegex(UserError, f"{path}: "):
+                SubwordModel(path)
+        with self.assertRaisesRegex(UserError, "/nowhere: No such file"):
+            SubwordModel("/nowhere")
+
+    def _other_model(self, **changes) -> bytes:
+        path = Path(self.get_temp_dir(), "other")
+        settings = dict(
+            vocab_size=400, byte_fallback=True, pad_id=0, unk_id=1, bos_id=2, eos_id=3
+        )
+        settings |= dict(control_symbols=["<mask>"], hard_vocab_limit=False)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences()),
+            model_prefix=str(path),
+            minloglevel=2,
+            **(settings | changes),
+        )
+        return path.with_suffix(".model").read_bytes()
+
+
+class TrainTest(tf.test.TestCase, parameterized.TestCase):
+    def train(self, lines, vocab_size=400, model_type="unigram", **settings) -> Path:
+        path = Path(tempfile.mkdtemp(dir=self.get_temp_dir())) / "m.model"
+        train_subword_model(lines, path, vocab_size, model_type, **settings)
+        return path
+
+    @parameterized.parameters("unigram", "bpe")
+    def test_a_rerun_gives_the_same_file(self, model_type):
+        def train():
+            lines = iter(sentences())
+            return self.train(lines, 400, model_type, num_sampled_sentences=300)
+
+        self.assertEqual(train().read_bytes(), train().read_bytes())
+
+    def test_the_sample_comes_from_the_whole_text(self):
+        lines = [chr(0x4E00 + number) * 3 for number in range(1000)]
+        path = self.train(lines, 2000, num_sampled_sentences=200)
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        pieces = map(processor.id_to_piece, range(processor.get_piece_size()))
+        places = [ord(p) - 0x4E00 for p in pieces if p >= "\u4e00" and len(p) == 1]
+        self.assertLen(places, 200)
+        self.assertBetween(sum(places) / 200, 400, 600)
+
+    @parameterized.parameters("unigram", "bpe")
+    def test_a_small_corpus_gives_a_smaller_vocabulary(self, model_type):
+        model = SubwordModel(self.train(["abc abd"] * 20, 32000, model_type))
+        self.assertLess(model.vocab_size, 300)
+        self.assertEqual(model.vocab_size % 8, 0)
+        last = model.vocab_size - 1
+        self.assertEqual(model.decode([[last]]), [""])
+
+    @parameterized.parameters(
+        (dict(vocab_size=401), "vocab_size 401: must be a multiple of 8"),
+        (dict(vocab_size=0), "must be a multiple of 8"),
+        (dict(model_type="word"), "'word': must be unigram or bpe"),
+        (dict(vocab_size=264), "Vocabulary size is smaller than required_chars. 264"),
+        (dict(num_sampled_sentences=100), "must be 101 or more"),
+        (dict(lines=[]), "no sentences"),
+    )
+    def test_faults(self, settings, message):
+        with self.assertRaisesRegex(UserError, message):
+            self.train(**({"lines": ["abcdefgh ijk"] * 9} | settings))
+
+    def test_an_error_of_the_corpus_passes_unchanged_and_leaves_no_file(self):
+        def broken():
+            yield "one"
+            raise UserError("train.en, line 2: not valid UTF-8")
+
+        path = Path(self.get_temp_dir()) / "sub" / "m.model"
+        with self.assertRaisesRegex(UserError, "^train.en, line 2: not valid UTF-8$"):
+            train_subword_model(broken(), path, 400)
+        self.assertFalse(path.parent.exists())
+
+
+class CommandTest(tf.test.TestCase):
+    def run_command(self, *flags: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, REPOSITORY / "bin" / "train_subword.py", *flags]
+        environment = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"}
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    def test_writes_a_model_or_says_why_not(self):
+        folder = Path(self.get_temp_dir())
+        (folder / "text").write_text("\n".join(sentences()) + "\n")
+        output = folder / "subword.model"
+        corpus = f"--corpus=files:{folder}/text,{folder}/text"
+        done = self.run_command(corpus, "--vocab_size=400", f"--output={output}")
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertEqual(SubwordModel(output).vocab_size, 400)
+        failed = self.run_command(corpus, "--vocab_size=401", f"--output={output}")
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("error: vocab_size 401", failed.stderr.splitlines()[-1])

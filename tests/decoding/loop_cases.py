@@ -1,0 +1,43 @@
+"""Random rows for the tests of the loop, and one call that decodes them."""
+
+import itertools
+import random
+
+from cmlm_tf.decoding import heuristics, loop, strategies
+from tests.decoding import table_model
+
+NUM_ROWS = 240
+LENGTH = 13
+MAX_ITERATIONS = 9
+SETTINGS = {
+    "mask_predict": [1, 2, 3, 5, 9, 40],
+    "fixed_k": [1, 2, 3, 5, 20],
+    "thresh": [0.0, 0.1, 0.5, 0.9, 1.0],
+    "comb_thresh": [0.0, 0.002, 0.1, 0.5, 0.9, 1.0],
+    "fcomb_thresh": [0.0, 0.002, 0.1, 0.5, 0.9, 1.0],
+}
+EVERY_COMBINATION = list(
+    itertools.product(heuristics.HEURISTICS, strategies.STRATEGIES)
+)
+
+
+def random_rows(heuristic, num_rows=NUM_ROWS, max_length=LENGTH - 2):
+    """Draws the lengths, source numbers and settings of the rows."""
+    rng = random.Random(heuristic)
+    sizes = [max(rng.randint(-1, max_length), 0) for _ in range(num_rows)]
+    sources = [rng.randrange(1000) for _ in range(num_rows)]
+    return sizes, sources, [rng.choice(SETTINGS[heuristic]) for _ in range(num_rows)]
+
+
+def unmask(heuristic, strategy, valid, sources, setting, **options):
+    """Decodes with the table model; heuristic and strategy go by name."""
+    options = {"max_iterations": MAX_ITERATIONS, "trace": True} | options
+    return loop.iterative_unmask(
+        table_model.make_predict_fn(sources),
+        valid,
+        heuristics.HEURISTICS[heuristic](setting),
+        strategies.STRATEGIES[strategy](),
+        mask_id=table_model.MASK_ID,
+        pad_id=table_model.PAD_ID,
+        **options,
+    )

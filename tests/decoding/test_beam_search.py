@@ -1,0 +1,123 @@
+"""Beam search against a plain Python search, on a table of random logits."""
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.decoding.beam_search import beam_search
+from tests.reference_beam import reference_beam_search
+
+PAD, BOS, EOS, VOCAB = 0, 2, 3, 11
+TABLE_SIZE = 1009
+
+
+class Table:
+    """Next-token logits that depend on the sentence and on every prefix id."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        logits = rng.normal(scale=2.0, size=[TABLE_SIZE, VOCAB]).astype(np.float32)
+        logits[:, [PAD, BOS]] = -np.inf
+        logits[:, EOS] += rng.normal(scale=1.5)
+        self.logits = logits
+
+    def step(self, ids, time, ancestors, cache):
+        """Rebuilds each prefix from the pool of fed ids and its ancestors."""
+        pool, sentence = cache["fed"], cache["sentence"]
+        times = tf.shape(ancestors)[2]
+        if pool.shape[1] is None or pool.shape[1] == 0:
+            pool = tf.concat([pool, ids[:, None, :]], axis=1)
+        else:
+            at_time = (tf.range(tf.shape(pool)[1]) == time)[None, :, None]
+            pool = tf.where(at_time, ids[:, None, :], pool)
+        prefix = tf.gather(
+            tf.transpose(pool, [0, 2, 1]),
+            ancestors,
+            axis=1,
+            batch_dims=1,
+        )
+        own = tf.eye(times, dtype=tf.int32)
+        prefix = tf.einsum("skjt,jt->skt", prefix, own)
+        fed = tf.where(tf.range(times) <= time, prefix, 0)
+        weights = 31 * tf.range(1, times + 1) ** 2 + 7
+        key = tf.reduce_sum(fed * weights, axis=2) + 53 * sentence[:, None]
+        logits = tf.gather(tf.constant(self.logits), key % TABLE_SIZE)
+        return logits, {"fed": pool, "sentence": sentence}
+
+    def next_log_probs(self, sentence, prefixes):
+        """The same rule, prefix by prefix."""
+        rows = []
+        for prefix in prefixes:
+            fed = [BOS, *prefix]
+            key = sum(i * (31 * (t + 1) ** 2 + 7) for t, i in enumerate(fed))
+            row = self.logits[(key + 53 * sentence) % TABLE_SIZE]
+            rows.append(row - np.log(np.sum(np.exp(row))))
+        return np.stack(rows)
+
+
+class BeamSearchTest(tf.test.TestCase, parameterized.TestCase):
+    def search(self, table, limits, beam_size, alpha, static=False, jit=False):
+        batch = len(limits)
+        max_steps = max(limits) + 1 if static else None
+
+        @tf.function(autograph=False, jit_compile=jit)
+        def run(limits):
+            cache = {
+                "fed": tf.zeros([batch, max_steps or 0, beam_size], tf.int32),
+                "sentence": tf.range(batch),
+            }
+            return beam_search(
+                table.step,
+                cache,
+                limits,
+                beam_size=beam_size,
+                alpha=alpha,
+                bos_id=BOS,
+                eos_id=EOS,
+                pad_id=PAD,
+                max_steps=max_steps,
+            )
+
+        return tf.nest.map_structure(lambda x: x.numpy(), run(tf.constant(limits)))
+
+    @parameterized.product(
+        beam_size=[1, 2, 5], alpha=[0.0, 0.6, 1.0], mode=["grow", "static", "xla"]
+    )
+    def test_equals_the_reference(self, beam_size, alpha, mode):
+        for seed in range(1 if mode == "xla" else 3):
+            table = Table(seed)
+            limits = np.random.default_rng(seed).integers(1, 12, size=9)
+            result = self.search(
+                table,
+                limits.astype(np.int32),
+                beam_size,
+                alpha,
+                static=mode != "grow",
+                jit=mode == "xla",
+            )
+            for sentence, limit in enumerate(limits):
+                tokens, score = reference_beam_search(
+                    lambda prefixes, s=sentence, t=table: t.next_log_probs(s, prefixes),
+                    limit,
+                    beam_size,
+                    alpha,
+                    EOS,
+                )
+                length = result.lengths[sentence]
+                found = result.token_ids[sentence]
+                self.assertEqual(found[:length].tolist(), tokens)
+                self.assertAllEqual(found[length:], np.full(len(found) - length, PAD))
+                self.assertAllClose(result.scores[sentence], score, rtol=1e-5)
+
+    def test_a_sentence_is_the_same_alone(self):
+        table = Table(7)
+        limits = np.array([9, 4, 11], np.int32)
+        together = self.search(table, limits, 3, 0.6)
+        alone = self.search(table, limits[:1], 3, 0.6)
+        length = alone.lengths[0]
+        self.assertEqual(together.lengths[0], length)
+        self.assertAllEqual(together.token_ids[0, :length], alone.token_ids[0, :length])
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,272 @@
+"""Tests of the heuristics against their plain Python counterparts."""
+
+import math
+import random
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.decoding import heuristics
+from tests.decoding import oracle
+
+NUM_ROWS = 4000
+LENGTH = 11
+INF = math.inf
+
+
+def everywhere(log_probs):
+    return tf.ones_like(log_probs, tf.bool)
+
+
+def true_positions(selected):
+    return [np.flatnonzero(row).tolist() for row in np.asarray(selected)]
+
+
+class Cases:
+    """Rows with ties, zeros, empty rows, single tokens and padding."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        values = [0.0, -0.0, -0.125, -0.125, -0.25, -0.5, -1.0, -2.0, -40.0, -INF]
+        self.rng = rng
+        self.log_probs, self.candidates, self.valid = [], [], []
+        for _ in range(NUM_ROWS):
+            length = rng.choice([0, 1, 2, LENGTH, rng.randrange(LENGTH + 1)])
+            valid = range(length)
+            density = rng.choice([0.0, 0.3, 0.7, 1.0, 1.0])
+            candidates = {i for i in valid if rng.random() < density}
+            palette = rng.sample(values, rng.randrange(1, len(values)))
+            self.valid.append(list(valid))
+            self.candidates.append(candidates)
+            self.log_probs.append(
+                [
+                    rng.choice(palette if i in candidates else [1.0, 0.0, math.nan])
+                    for i in range(LENGTH)
+                ]
+            )
+
+    def draw(self, values):
+        return [self.rng.choice(values) for _ in range(NUM_ROWS)]
+
+    def tensors(self):
+        candidates = [[i in row for i in range(LENGTH)] for row in self.candidates]
+        valid = [[i in row for i in range(LENGTH)] for row in self.valid]
+        return (
+            tf.constant(self.log_probs, tf.float32),
+            tf.constant(candidates),
+            tf.constant(valid),
+        )
+
+
+LOG_TAUS = [-INF, -80.0, -2.0, -1.0, -0.5, -0.375, -0.25, -0.125, 0.0, 0.5]
+
+
+class OracleTest(tf.test.TestCase, parameterized.TestCase):
+    def assert_selects(self, rule, args, expected, keep=None):
+        for jit_compile in (False, True):
+            selected = tf.function(rule, jit_compile=jit_compile)(*args).numpy()
+            wanted = np.zeros([NUM_ROWS, LENGTH], bool)
+            for row, positions in enumerate(expected):
+                wanted[row, list(positions)] = True
+            if keep is not None:
+                selected, wanted = selected[keep], wanted[keep]
+            np.testing.assert_array_equal(selected, wanted)
+
+    @parameterized.parameters("thresh", "comb_thresh")
+    def test_exact_threshold_rules(self, name):
+        cases = Cases(seed=1)
+        log_taus = cases.draw(LOG_TAUS)
+        expected = [
+            getattr(oracle, name)(*row)
+            for row in zip(cases.log_probs, cases.candidates, log_taus, strict=True)
+        ]
+        log_probs, candidates, _ = cases.tensors()
+        args = log_probs, candidates, tf.constant(log_taus)
+        self.assert_selects(getattr(heuristics, name), args, expected)
+
+    def test_fcomb_thresh(self):
+        cases = Cases(seed=2)
+        log_taus = cases.draw([-INF, -80.0, -2.1, -1.1, -0.6, -0.3, -0.1, 0.0, 0.5])
+        rows = list(zip(cases.log_probs, cases.candidates, log_taus, strict=True))
+        expected = [oracle.fcomb_thresh(*row) for row in rows]
+        clear = [not _is_near_tie(*row) for row in rows]
+        self.assertGreater(sum(clear), 0.95 * NUM_ROWS)
+        log_probs, candidates, _ = cases.tensors()
+        args = log_probs, candidates, tf.constant(log_taus)
+        self.assert_selects(heuristics.fcomb_thresh, args, expected, clear)
+
+    @parameterized.parameters(1, 2, 3, 7)
+    def test_mask_predict(self, t):
+        cases = Cases(seed=t)
+        totals = cases.draw([1, 2, 3, 4, 5, 10, 11, 12, 1000])
+        for floor in (False, True):
+            expected = [
+                oracle.mask_predict(p, c, v, t, total, floor)
+                for p, c, v, total in zip(
+                    cases.log_probs, cases.candidates, cases.valid, totals, strict=True
+                )
+            ]
+
+            def rule(*args, floor=floor):
+                return heuristics.mask_predict(*args, floor_schedule=floor)
+
+            args = *cases.tensors(), tf.constant(t), tf.constant(totals)
+            self.assert_selects(rule, args, expected)
+
+    @parameterized.parameters(1, 2, 3, 7)
+    def test_mask_predict_fixed_k(self, t):
+        cases = Cases(seed=t)
+        steps = cases.draw([1, 2, 3, 5, 10, 11, 12, 2**31 - 1])
+        expected = [
+            oracle.mask_predict_fixed_k(p, c, v, t, k)
+            for p, c, v, k in zip(
+                cases.log_probs, cases.candidates, cases.valid, steps, strict=True
+            )
+        ]
+        args = *cases.tensors(), tf.constant(t), tf.constant(steps)
+        self.assert_selects(heuristics.mask_predict_fixed_k, args, expected)
+
+    @parameterized.product(
+        name=["thresh", "comb_thresh", "fcomb_thresh"], tau=[0, 0.0, 0.3, 1, 1.0]
+    )
+    def test_tau_as_a_number_for_all_rows(self, name, tau):
+        cases = Cases(seed=5)
+        expected = [
+            oracle.HEURISTICS[name](p, c, None, None, tau)
+            for p, c in zip(cases.log_probs, cases.candidates, strict=True)
+        ]
+        rule = heuristics.HEURISTICS[name](tau)
+        selected = rule(*cases.tensors(), 1)
+        self.assertEqual(true_positions(selected), [sorted(row) for row in expected])
+
+
+def _is_near_tie(log_probs, candidates, log_tau):
+    """True where float32 cannot tell the criterion's value from log_tau."""
+    order = oracle.ranked(log_probs, candidates)
+    values = [
+        oracle.fcomb_value(log_probs, order[:k], order[k:])
+        for k in range(1, len(order) + 1)
+    ]
+    return any(v != -INF and abs(v - log_tau) < 1e-5 for v in values)
+
+
+class HandCasesTest(tf.test.TestCase, parameterized.TestCase):
+    def test_rules_on_one_row(self):
+        log_probs = tf.math.log([[0.5, 0.95, 0.2, 0.8, 0.9]])
+        args = log_probs, everywhere(log_probs), everywhere(log_probs), 1
+        # By rank: 0.95, 0.9, 0.8, 0.5, 0.2; products 0.95, 0.855, 0.684, 0.342.
+        # fcomb: 0.95 * (1 - 0.072), 0.855 * (1 - 0.08), 0.684 * (1 - 0.1), ...
+        for rule, expected in [
+            (heuristics.Thresh(0.75), [1, 3, 4]),
+            (heuristics.Thresh(0.97), [1]),
+            (heuristics.CombThresh(0.6), [1, 3, 4]),
+            (heuristics.CombThresh(0.7), [1, 4]),
+            (heuristics.FcombThresh(0.6), [1, 3, 4]),
+            (heuristics.FcombThresh(0.65), [1, 4]),
+            (heuristics.FcombThresh(0.8), [1]),
+            (heuristics.MaskPredict(5), [1]),
+            (heuristics.MaskPredict(4), [1, 4]),
+            (heuristics.MaskPredict(2), [1, 3, 4]),
+            (heuristics.MaskPredict(2, floor_schedule=True), [1, 3, 4]),
+            (heuristics.MaskPredict(4, floor_schedule=True), [1, 4]),
+            (heuristics.MaskPredictFixedK(2), [1, 4]),
+        ]:
+            with self.subTest(rule=str(rule)):
+                self.assertEqual(true_positions(rule(*args)), [expected])
+
+    @parameterized.parameters(heuristics.CombThresh, heuristics.Thresh)
+    def test_tau_zero_and_one(self, rule):
+        log_probs = tf.constant([[0.0, -1.0, -300.0, -INF]])
+        args = log_probs, everywhere(log_probs), everywhere(log_probs), 1
+        self.assertEqual(true_positions(rule(0.0)(*args)), [[0, 1, 2]])
+        self.assertEqual(true_positions(rule(1.0)(*args)), [[0]])
+
+    def test_fcomb_thresh_never_takes_the_whole_row_at_once(self):
+        log_probs = tf.constant([[-0.1, -0.2, -0.3], [-0.1, -0.2, -INF]])
+        selected = heuristics.fcomb_thresh(log_probs, everywhere(log_probs), -INF)
+        self.assertEqual(true_positions(selected), [[0, 1], [0, 1]])
+
+    def test_fcomb_thresh_takes_the_last_token_by_fallback(self):
+        log_probs = tf.constant([[-0.1, -0.2, -0.3]])
+        last = tf.constant([[False, False, True]])
+        self.assertEqual(
+            true_positions(heuristics.fcomb_thresh(log_probs, last, -INF)), [[2]]
+        )
+
+    def test_comparison_is_strict(self):
+        log_probs = tf.constant([[-0.25, -0.5, -0.75]])
+        for log_tau, expected in [(-0.75, [0]), (-0.7500001, [0, 1])]:
+            selected = heuristics.comb_thresh(log_probs, everywhere(log_probs), log_tau)
+            self.assertEqual(true_positions(selected), [expected])
+        selected = heuristics.thresh(log_probs, everywhere(log_probs), -0.5)
+        self.assertEqual(true_positions(selected), [[0]])
+
+    @parameterized.parameters(False, True)
+    def test_zeros_of_both_signs_tie_to_the_leftmost(self, jit_compile):
+        rule = tf.function(heuristics.MaskPredictFixedK(2), jit_compile=jit_compile)
+        log_probs = tf.constant([[-1.0, -0.0, 0.0, -0.0, 0.0]])
+        selected = rule(log_probs, everywhere(log_probs), everywhere(log_probs), 1)
+        self.assertEqual(true_positions(selected), [[1, 2]])
+
+    @parameterized.parameters(False, True)
+    def test_all_impossible_candidates_go_before_the_rest(self, jit_compile):
+        log_probs = tf.constant([[0.0, -INF, 0.0, -INF, -INF]])
+        candidates = tf.constant([[False, True, False, True, True]])
+        for name, log_tau in [("thresh", -1.0), ("comb_thresh", -INF)]:
+            rule = tf.function(getattr(heuristics, name), jit_compile=jit_compile)
+            selected = rule(log_probs, candidates, tf.constant(log_tau))
+            self.assertEqual(true_positions(selected), [[1]])
+
+    def test_mask_predict_counts_in_integers(self):
+        # N * (1 - t / T) in floats leaves 1.9999999999999996 masked here.
+        log_probs = -tf.reshape(tf.range(10.0), [1, 10])
+        args = log_probs, everywhere(log_probs), everywhere(log_probs), 8, 10
+        for floor in (False, True):
+            selected = heuristics.mask_predict(*args, floor_schedule=floor)
+            self.assertEqual(true_positions(selected), [list(range(8))])
+
+    def test_mask_predict_schedule_for_all_small_lengths(self):
+        pairs = [(n, total) for n in range(1, 25) for total in range(1, 25)]
+        n, total = (tf.constant(column) for column in zip(*pairs, strict=True))
+        valid = tf.sequence_mask(n, 24)
+        log_probs = tf.zeros([len(pairs), 24])
+        for t in range(1, 25):
+            selected = heuristics.mask_predict(log_probs, valid, valid, t, total)
+            expected = [min(n, t * math.ceil(n / total)) for n, total in pairs]
+            self.assertEqual(np.sum(selected, axis=1).tolist(), expected)
+
+
+class ValidateSettingTest(parameterized.TestCase):
+    @parameterized.parameters(
+        ("mask_predict", 1),
+        ("mask_predict", 10.0),
+        ("fixed_k", 3),
+        ("thresh", 0),
+        ("comb_thresh", 1),
+        ("fcomb_thresh", 0.5),
+    )
+    def test_accepts(self, name, value):
+        heuristics.validate_setting(name, value)
+
+    @parameterized.parameters(
+        ("mask_predict", 0, "num_iterations"),
+        ("mask_predict", 2.5, "num_iterations"),
+        ("fixed_k", -1, "tokens_per_iteration"),
+        ("fixed_k", math.nan, "tokens_per_iteration"),
+        ("fixed_k", INF, "tokens_per_iteration"),
+        ("thresh", -0.1, "tau"),
+        ("comb_thresh", 1.1, "tau"),
+        ("fcomb_thresh", math.nan, "tau"),
+    )
+    def test_names_the_field(self, name, value, field):
+        with self.assertRaisesRegex(ValueError, f"^{name}: {field} .*{value}$"):
+            heuristics.validate_setting(name, value)
+
+    def test_lists_the_known_names(self):
+        with self.assertRaisesRegex(ValueError, "fixed_k, thresh.*'tresh'"):
+            heuristics.validate_setting("tresh", 0.5)
+
+
+if __name__ == "__main__":
+    tf.test.main()

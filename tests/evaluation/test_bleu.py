@@ -1,0 +1,190 @@
+"""Tests of cmlm_tf.evaluation.bleu."""
+
+import math
+import random
+
+import pytest
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation import bleu
+from tests.evaluation.oracle import corpus_bleu
+
+_WORDS = "der die das Hund Katze Haus sieht kauft rot blau heute nicht".split()
+
+
+def _noisy_corpus(seed, num_sentences):
+    """Sentences of plain words, and copies with words changed or lost."""
+    rng = random.Random(seed)
+    references = [
+        rng.choices(_WORDS, k=rng.randint(1, 14)) for _ in range(num_sentences)
+    ]
+    hypotheses = [
+        [rng.choice(_WORDS) if rng.random() < 0.2 else word for word in reference]
+        for reference in references
+    ]
+    hypotheses = [words[: rng.choice([len(words), 9])] for words in hypotheses]
+    return hypotheses, references
+
+
+def _texts(sentences):
+    return [" ".join(words) for words in sentences]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sacre_bleu_equals_the_oracle(seed):
+    hypotheses, references = _noisy_corpus(seed, num_sentences=50)
+    score = bleu.sacre_bleu(_texts(hypotheses), _texts(references))
+    expected = corpus_bleu(hypotheses, references)
+    assert 0 < expected < 100
+    assert math.isclose(score.value, expected, rel_tol=1e-9)
+
+
+def test_sacre_bleu_by_hand():
+    # 1- to 4-grams found: 5 of 5, 3 of 4, 1 of 3 and 0 of 2; the last counts as
+    # a half of one (exponential smoothing); 5 tokens for 6 give exp(1 - 6/5).
+    hypotheses, references = ["a b c e f"], ["a b c f e f"]
+    precisions = [5 / 5, 3 / 4, 1 / 3, 1 / (2 * 2)]
+    expected = 100 * math.exp(1 - 6 / 5) * math.prod(precisions) ** 0.25
+    score = bleu.sacre_bleu(hypotheses, references)
+    assert math.isclose(score.value, expected, rel_tol=1e-9)
+
+
+def test_13a_splits_punctuation():
+    # As tokens: "Ja" "," "der" "Hund" "." against the same with "!" at the end.
+    score = bleu.sacre_bleu(["Ja, der Hund."], ["Ja, der Hund!"])
+    tokens = [["Ja", ",", "der", "Hund", "."]], [["Ja", ",", "der", "Hund", "!"]]
+    assert math.isclose(score.value, corpus_bleu(*tokens), rel_tol=1e-9)
+
+
+def test_signature_names_the_tokenisation():
+    german = bleu.sacre_bleu(["Ja"], ["Ja"], "de").signature
+    chinese = bleu.sacre_bleu(["是的"], ["是的"], "zh").signature
+    assert "|tok:13a|" in german and "|tok:zh|" in chinese
+    assert "version:" in german and "case:mixed" in german
+
+
+def test_chinese_is_scored_by_characters():
+    # 13a sees one wrong token; zh sees six characters, of which five are right.
+    hypotheses, references = ["我们今天去吗"], ["我们今天去吧"]
+    tokens = [[list(line) for line in lines] for lines in (hypotheses, references)]
+    score = bleu.sacre_bleu(hypotheses, references, "zh")
+    assert math.isclose(score.value, corpus_bleu(*tokens), rel_tol=1e-9)
+    assert bleu.sacre_bleu(hypotheses, references, "de").value == 0.0
+
+
+def test_interval_is_the_same_in_every_run():
+    hypotheses, references = map(_texts, _noisy_corpus(seed=1, num_sentences=40))
+    first, second = (
+        bleu.sacre_bleu(hypotheses, references, "de", num_resamples=100)
+        for _ in range(2)
+    )
+    assert first == second
+    assert first.confidence > 0
+    assert "bs:100|" in first.signature and "seed:" in first.signature
+    assert str(first) == f"{first.value:.2f} ± {first.confidence:.2f}"
+
+
+def test_interval_shrinks_with_the_test_set():
+    small, large = (
+        bleu.sacre_bleu(*map(_texts, _noisy_corpus(3, size)), num_resamples=200)
+        for size in (20, 500)
+    )
+    assert large.confidence < small.confidence / 2
+
+
+def test_equal_sentences_leave_no_doubt():
+    lines = ["der Hund sieht das Haus"] * 10
+    assert bleu.sacre_bleu(lines, lines, num_resamples=20).confidence == 0.0
+
+
+def test_no_interval_unless_asked():
+    score = bleu.sacre_bleu(["Ja"], ["Nein"])
+    assert score.confidence is None
+    assert "bs:" not in score.signature
+
+
+def test_empty_translations_count_as_wrong():
+    score = bleu.sacre_bleu(
+        ["", "der Hund sieht das Haus"], ["x y"] + ["der Hund sieht das Haus"]
+    )
+    tokens = [[], "der Hund sieht das Haus".split()]
+    expected = corpus_bleu(tokens, [["x", "y"], tokens[1]])
+    assert math.isclose(score.value, expected, rel_tol=1e-9)
+
+
+def test_chrf_by_hand():
+    # chrF2 of "ab" for "abc" without spaces: precisions 2/2 and 1/1, recalls 2/3
+    # and 1/2, averaged over the orders that the hypothesis has.
+    precision, recall = (1 + 1) / 2, (2 / 3 + 1 / 2) / 2
+    expected = 100 * 5 * precision * recall / (4 * precision + recall)
+    assert math.isclose(bleu.chrf(["ab"], ["abc"]).value, expected, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("score", [bleu.sacre_bleu, bleu.chrf])
+def test_mismatched_or_empty_input(score):
+    with pytest.raises(UserError, match="2 hypotheses for 1 references"):
+        score(["a", "b"], ["a"])
+    with pytest.raises(UserError, match="no sentence"):
+        score([], [])
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("E-Mail", "E ##AT##-##AT## Mail"),
+        ("E-Mail-Programm", "E ##AT##-##AT## Mail ##AT##-##AT## Programm"),
+        # The replacement consumes the letter between two hyphens, as in Perl.
+        ("a-b-c", "a ##AT##-##AT## b-c"),
+        ("Ost- und Westdeutschland", "Ost- und Westdeutschland"),
+        ("gut - sehr gut", "gut - sehr gut"),
+        ("-5", "-5"),
+        ("a--b", "a ##AT##-##AT## -b"),
+        ("", ""),
+    ],
+)
+def test_split_compounds(line, expected):
+    assert bleu.split_compounds(line) == expected
+
+
+class TestTokenizedBleu:
+    @pytest.fixture(autouse=True)
+    def _needs_moses(self):
+        pytest.importorskip("sacremoses")
+
+    def test_splits_german_compounds_on_both_sides(self):
+        hypotheses, references = (
+            ["Das E-Mail-Fach ist leer."],
+            ["Das E-Mail-Amt ist leer."],
+        )
+        split = [
+            f"Das E ##AT##-##AT## Mail ##AT##-##AT## {word} ist leer .".split()
+            for word in ("Fach", "Amt")
+        ]
+        score = bleu.tokenized_bleu(hypotheses, references, "de")
+        expected = corpus_bleu(split[:1], split[1:])
+        assert math.isclose(score.value, expected, rel_tol=1e-9)
+
+    def test_leaves_english_hyphens(self):
+        hypotheses, references = ["a well-known small dog."], ["a well-known big dog."]
+        tokens = [f"a well-known {word} dog .".split() for word in ("small", "big")]
+        score = bleu.tokenized_bleu(hypotheses, references, "en")
+        assert math.isclose(
+            score.value, corpus_bleu(tokens[:1], tokens[1:]), abs_tol=1e-9
+        )
+
+    def test_abbreviations_keep_their_full_stop(self):
+        lines = ["Herr Dr. Maier kommt z.B. heute."]
+        tokens = ["Herr", "Dr.", "Maier", "kommt", "z.B.", "heute", "."]
+        wrong = ["Herr Dr. Maier kommt z.B. morgen."]
+        expected = corpus_bleu([tokens], [[*tokens[:5], "morgen", "."]])
+        score = bleu.tokenized_bleu(lines, wrong, "de")
+        assert math.isclose(score.value, expected, rel_tol=1e-9)
+
+    def test_no_match_of_some_order_is_zero(self):
+        assert bleu.tokenized_bleu(["der Hund"], ["der Hund"], "de").value == 0.0
+
+
+def test_tokenized_bleu_without_the_extra(monkeypatch):
+    monkeypatch.setattr(bleu, "has_moses", lambda: False)
+    with pytest.raises(UserError, match="sacremoses"):
+        bleu.tokenized_bleu(["a"], ["a"], "de")

@@ -1,0 +1,47 @@
+"""Tests of cmlm_tf.evaluation.table."""
+
+import json
+
+from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
+
+_ROWS = [
+    QualitySpeedRow("teacher", "beam 5", 27.6, bleu_ci=0.5, sentences_per_second=3.0),
+    QualitySpeedRow("comb_thresh", "tau=0.5", 9.25, 0.25, None, 3.5, 4.0, 0.75, 120.0),
+]
+
+
+def test_format_table():
+    assert format_table(_ROWS) == "\n".join(
+        [
+            "| system      | setting |  BLEU |    ± | tokens/iteration | selected "
+            "| summed | sentences/s |",
+            "|:------------|:--------|------:|-----:|-----------------:|---------:"
+            "|-------:|------------:|",
+            "| teacher     | beam 5  | 27.60 | 0.50 |                - |        - "
+            "|      - |        3.00 |",
+            "| comb_thresh | tau=0.5 |  9.25 | 0.25 |             3.50 |     4.00 "
+            "|   0.75 |      120.00 |",
+        ]
+    )
+
+
+def test_every_line_is_equally_wide():
+    assert len({len(line) for line in format_table(_ROWS).splitlines()}) == 1
+
+
+def test_zero_is_a_value():
+    table = format_table([QualitySpeedRow("thresh", "tau=0", 0.0, chrf=0.0)])
+    assert table.splitlines()[-1] == "| thresh | tau=0   | 0.00 | 0.00 |"
+
+
+def test_table_without_rows_is_empty():
+    assert format_table([]) == ""
+
+
+def test_write_json(tmp_path):
+    path = tmp_path / "results" / "table.json"
+    write_json(_ROWS, path, {"test_set": "Prüfung"})
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["test_set"] == "Prüfung"
+    assert [QualitySpeedRow(**row) for row in written["rows"]] == _ROWS
+    assert path.read_text().endswith("}\n")

@@ -1,0 +1,56 @@
+"""Attention and the length classifier against plain numpy."""
+
+import numpy as np
+import tensorflow as tf
+
+from cmlm_tf.modeling.layers import attend, sinusoidal_positions
+from cmlm_tf.modeling.length_predictor import segment_means
+from tests.modeling.small import make_student, random_sources
+
+
+def softmax(x):
+    """Plain softmax of a vector."""
+    weights = np.exp(x - x.max())
+    return weights / weights.sum()
+
+
+class LayersTest(tf.test.TestCase):
+    def test_attention_equals_a_loop(self):
+        rng = np.random.default_rng(0)
+        q, k, v = (rng.normal(size=[2, n, 3, 4]) for n in (5, 6, 6))
+        allowed = rng.random([2, 1, 5, 6]) < 0.6
+        allowed[..., 0] = True
+        found = attend(*map(tf.constant, (q, k, v)), tf.constant(allowed))
+        for b, t, h in np.ndindex(2, 5, 3):
+            seen = np.flatnonzero(allowed[b, 0, t])
+            weights = softmax(k[b, seen, h] @ q[b, t, h])
+            self.assertAllClose(found[b, t, h], weights @ v[b, seen, h], atol=1e-5)
+
+    def test_positions_follow_the_formula(self):
+        table = sinusoidal_positions(7, 8)
+        for position, i in np.ndindex(7, 4):
+            angle = position / 10000 ** (2 * i / 8)
+            self.assertAllClose(table[position, i], np.sin(angle), atol=1e-6)
+            self.assertAllClose(table[position, i + 4], np.cos(angle), atol=1e-6)
+
+    def test_segment_means_equal_a_loop(self):
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=[3, 8, 2]).astype(np.float32)
+        segments = np.sort(rng.integers(0, 4, size=[3, 8]), axis=1)[:, ::-1].copy()
+        found = segment_means(tf.constant(x), tf.constant(segments, tf.int32))
+        for b, t in np.ndindex(3, 8):
+            if segments[b, t]:
+                own = x[b, segments[b] == segments[b, t]]
+                self.assertAllClose(found[b, t], own.mean(0), atol=1e-5)
+
+    def test_padding_does_not_change_the_length_logits(self):
+        student = make_student()
+        sources = random_sources(1, 5)
+        padded = np.pad(sources, [[0, 0], [0, 4]])
+        _, logits = student.start(tf.constant(sources))
+        _, padded_logits = student.start(tf.constant(padded))
+        self.assertAllClose(logits, padded_logits, atol=1e-5)
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,106 @@
+"""The model directory: moved, renamed, damaged."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import load_model, save_model
+from tests.modeling.small import make_student, make_teacher, random_sources
+
+
+class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
+    def setUp(self):
+        super().setUp()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = Path(temporary.name)
+        self.subwords = self.root / "any.model"
+        self.subwords.write_bytes(b"subword model")
+        self.folder = self.root / "model"
+
+    def save(self, model=None):
+        model = model or make_student()
+        save_model(model, self.folder, self.subwords, "en", "de")
+        return model
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_a_moved_folder_gives_equal_outputs(self, role):
+        model = self.save(make_teacher() if role == "teacher" else make_student())
+        moved = self.root / "elsewhere" / "renamed"
+        moved.parent.mkdir()
+        shutil.move(self.folder, moved)
+        loaded = load_model(moved)
+        sources = tf.constant(random_sources(3, 6))
+        self.assertEqual(loaded.role, role)
+        self.assertEqual((loaded.source_language, loaded.target_language), ("en", "de"))
+        self.assertEqual(loaded.model.config, model.config)
+        for old, new in zip(model.weights, loaded.model.weights, strict=True):
+            self.assertAllEqual(old, new)
+        self.assertAllEqual(
+            loaded.model.encode_sentences(sources), model.encode_sentences(sources)
+        )
+
+    def test_saving_again_replaces_the_folder(self):
+        self.save(make_student(seed=1))
+        second = self.save(make_student(seed=2))
+        loaded = load_model(self.folder).model
+        self.assertAllEqual(loaded.weights[0], second.weights[0])
+        names = sorted(path.name for path in self.root.iterdir())
+        self.assertEqual(names, ["any.model", "model"])
+
+    @parameterized.product(name=["subword.model", "model.weights.h5"])
+    def test_one_flipped_bit_is_named(self, name):
+        self.save()
+        path = self.folder / name
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+        with self.assertRaisesRegex(UserError, f"{name}: damaged.*config.json"):
+            load_model(self.folder)
+
+    @parameterized.product(name=["subword.model", "model.weights.h5", "config.json"])
+    def test_a_missing_file_is_named(self, name):
+        self.save()
+        (self.folder / name).unlink()
+        with self.assertRaisesRegex(UserError, f"{name}: No such file"):
+            load_model(self.folder)
+
+    @parameterized.parameters(
+        ("role", "seer", "role must be one of"),
+        ("format", 99, "format 1"),
+        ("length", "class i is length i", "length is"),
+        ("model", {"vocab_size": 8}, "model must hold"),
+        ("source_language", 3, "source_language must be a string"),
+    )
+    def test_a_wrong_field_is_named(self, field, value, message):
+        self.save()
+        path = self.folder / "config.json"
+        description = json.loads(path.read_text())
+        description[field] = value
+        path.write_text(json.dumps(description))
+        with self.assertRaisesRegex(UserError, f"config.json: .*{message}"):
+            load_model(self.folder)
+
+    def test_a_huge_size_is_refused_before_memory_is_taken(self):
+        self.save()
+        path = self.folder / "config.json"
+        description = json.loads(path.read_text())
+        description["model"]["vocab_size"] = 1 << 40
+        path.write_text(json.dumps(description))
+        with self.assertRaisesRegex(UserError, "vocab_size must be a whole number"):
+            load_model(self.folder)
+
+    def test_no_json(self):
+        self.save()
+        (self.folder / "config.json").write_text("{")
+        with self.assertRaisesRegex(UserError, "config.json: not valid JSON"):
+            load_model(self.folder)
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,106 @@
+"""The student: no causal mask, the teacher's encoder, packed equals padded."""
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.initialization import initialize_from_teacher, named_weights
+from cmlm_tf.modeling.output import best_tokens
+from cmlm_tf.modeling.student import ConditionalMaskedLM
+from tests.modeling.small import (
+    CONFIG,
+    make_student,
+    make_teacher,
+    random_sources,
+    sentence_batch,
+)
+
+MASK = 4
+
+
+class StudentTest(tf.test.TestCase, parameterized.TestCase):
+    def test_a_prediction_depends_on_every_position(self):
+        student = make_student()
+        sources = random_sources(2, 6)
+        ids = np.full([2, 6], MASK, np.int32)
+        valid = np.ones_like(ids) > 0
+        before, _ = student(sentence_batch(sources, ids, valid))
+        for changed in range(6):
+            other = ids.copy()
+            other[:, changed] = 17
+            after, _ = student(sentence_batch(sources, other, valid))
+            for position in range(6):
+                self.assertNotAllClose(before[:, position], after[:, position])
+
+    def test_the_teachers_weights_come_over(self):
+        teacher, student = make_teacher(seed=1), make_student(seed=2)
+        report = initialize_from_teacher(student, teacher)
+        sources = tf.constant(random_sources(3, 7))
+        self.assertAllEqual(
+            student.encode_sentences(sources), teacher.encode_sentences(sources)
+        )
+        self.assertLen(report.copied, len(teacher.weights))
+        self.assertAllEqual(
+            sorted(report.new),
+            sorted(
+                f"length_predictor/{layer}/{part}"
+                for layer in ("hidden", "classes")
+                for part in ("kernel", "bias")
+            ),
+        )
+        self.assertStartsWith(str(report), f"{len(teacher.weights)} weights")
+
+    def test_every_weight_has_a_name(self):
+        student = make_student()
+        names = dict(named_weights(student))
+        self.assertLen(names, len(student.weights))
+        self.assertIn("decoder/layers/1/memory_attention/key_value/kernel", names)
+
+    def test_other_sizes_are_refused_by_name(self):
+        teacher = make_teacher()
+        sizes = {**CONFIG.__dict__, "vocab_size": 56}
+        student = ConditionalMaskedLM(TransformerConfig(**sizes))
+        with self.assertRaisesRegex(UserError, r"embedding/table is \(56, 16\).*48"):
+            initialize_from_teacher(student, teacher)
+
+    @parameterized.product(static=[False, True], candidates=[1, 3])
+    def test_predict_fn_equals_the_padded_model(self, static, candidates):
+        student = make_student()
+        sources = random_sources(5, 7)
+        rng = np.random.default_rng(3)
+        rows, length = 5 * candidates, 9
+        valid = np.arange(length) < rng.integers(0, length + 1, size=[rows, 1])
+        masked = valid & (rng.random([rows, length]) < 0.5)
+        masked[:candidates] = False
+        words = rng.integers(5, 48, size=[rows, length])
+        ids = np.where(valid, np.where(masked, MASK, words), 0).astype(np.int32)
+        cache, length_logits = student.start(tf.constant(sources))
+        predict = student.predict_fn(cache, candidates, static)
+        found, log_probs = tf.function(predict, jit_compile=static)(
+            tf.constant(ids), tf.constant(masked)
+        )
+        batch = sentence_batch(np.repeat(sources, candidates, 0), ids, valid)
+        logits, whole_lengths = student(batch)
+        expected, expected_log_probs = best_tokens(logits, student.banned_ids)
+        self.assertAllEqual(found[masked], expected[masked])
+        self.assertAllClose(log_probs[masked], expected_log_probs[masked], atol=1e-4)
+        self.assertAllClose(length_logits, whole_lengths[::candidates, 0], atol=1e-4)
+
+    def test_log_probs_are_of_a_proper_distribution(self):
+        rng = np.random.default_rng(0)
+        logits = rng.normal(size=[50, 12]).astype(np.float32) * 9
+        banned = (0, 2, 3, 4)
+        ids, log_probs = best_tokens(tf.constant(logits), banned)
+        allowed = [i for i in range(12) if i not in banned]
+        for row in range(50):
+            weights = {i: np.exp(np.float64(logits[row, i])) for i in allowed}
+            best = max(weights, key=weights.get)
+            self.assertEqual(ids[row], best)
+            expected = np.log(weights[best] / sum(weights.values()))
+            self.assertAllClose(log_probs[row], expected, atol=1e-5)
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,166 @@
+"""Tests of cmlm_tf.cli: exit codes and the one line on stderr."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+_PROGRAM = '''
+"""Shows a number."""
+import sys
+from absl import flags, logging
+from ml_collections import config_flags
+from cmlm_tf import cli
+from cmlm_tf.errors import UserError
+
+_CONFIG = config_flags.DEFINE_config_file("config", None, "Config.")
+_ACT = flags.DEFINE_string("act", "print", "What to do.")
+
+def main(argv):
+    if _ACT.value == "print":
+        print(_CONFIG.value.model.size if _CONFIG.value else argv[1:])
+    elif _ACT.value == "log":
+        logging.info("told")
+        logging.debug("hidden")
+    elif _ACT.value == "user_error":
+        raise UserError("train.en: no such file")
+    elif _ACT.value == "missing":
+        open("missing.txt")
+    elif _ACT.value == "interrupt":
+        raise KeyboardInterrupt
+    elif _ACT.value == "fault":
+        raise ZeroDivisionError
+    elif _ACT.value == "much":
+        for number in range(100_000):
+            print(number)
+
+if __name__ == "__main__":
+    cli.run(main)
+'''
+
+_CONFIG = """
+from ml_collections import ConfigDict
+
+def get_config(kind="small"):
+    if kind != "small":
+        raise ValueError(f"unknown kind {kind}")
+    return ConfigDict({"model": {"size": 7}})
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "program.py").write_text(_PROGRAM)
+    (folder / "config.py").write_text(_CONFIG)
+    return folder
+
+
+def _command(*arguments):
+    return [sys.executable, "program.py", *arguments]
+
+
+def _run(folder, *arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        _command(*arguments),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_success(folder):
+    result = _run(folder, "--config=config.py")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "7\n", "")
+
+
+def test_config_override(folder):
+    assert _run(folder, "--config=config.py", "--config.model.size=9").stdout == "9\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--act=user_error"], "train.en: no such file"),
+        (["--act=missing"], "missing.txt: No such file or directory"),
+        (["--speed=3"], "Unknown command line flag 'speed'"),
+        (["three"], "unexpected argument: three"),
+        (
+            ["--config=config.py", "--config.model.depth=9"],
+            "unknown config field: 'depth'",
+        ),
+        (
+            ["--config=config.py", "--config.model.size=big"],
+            "flag --config.model.size=big: invalid literal for int() with base 10: "
+            "'big'",
+        ),
+        (
+            ["--config=config.py:large"],
+            "flag --config=config.py:large: Error whilst parsing config file: "
+            "ValueError: unknown kind large",
+        ),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(folder, arguments, line):
+    result = _run(folder, *arguments)
+    assert result.stderr == f"error: {line}\n"
+    assert result.returncode == 1
+    assert result.stdout == ""
+
+
+def test_mistyped_config_field_gets_a_suggestion(folder):
+    result = _run(folder, "--config=config.py", "--config.modle.size=9")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: unknown config field: ")
+    assert '"model"' in result.stderr
+
+
+def test_missing_config_file_is_named(folder):
+    result = _run(folder, "--config=nowhere.py")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: ")
+    assert "nowhere.py" in result.stderr
+
+
+def test_fault_keeps_its_traceback(folder):
+    result = _run(folder, "--act=fault")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr and "ZeroDivisionError" in result.stderr
+
+
+def test_interrupt(folder):
+    result = _run(folder, "--act=interrupt")
+    assert (result.returncode, result.stderr) == (130, "interrupted\n")
+
+
+def test_help_succeeds_on_stdout(folder):
+    result = _run(folder, "--help")
+    assert result.returncode == 0
+    assert "Shows a number." in result.stdout and "--act" in result.stdout
+
+
+def test_log_lines_go_to_stderr(folder):
+    result = _run(folder, "--act=log")
+    assert result.stdout == ""
+    assert "told" in result.stderr and "hidden" not in result.stderr
+    assert "told" not in _run(folder, "--act=log", "--verbosity=-1").stderr
+
+
+def test_reader_that_stops_early(folder):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        _command("--act=much"),
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

@@ -1,0 +1,81 @@
+"""Tests of cmlm_tf.files."""
+
+import hashlib
+import os
+
+import pytest
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import atomic_write, sha256_file
+
+
+def test_replaces_the_file_only_when_the_body_ends(tmp_path):
+    path = tmp_path / "model.weights.h5"
+    path.write_text("old")
+    with atomic_write(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_temporary_file_is_beside_the_target_with_its_suffixes(tmp_path):
+    with atomic_write(tmp_path / "model.weights.h5") as temporary:
+        assert temporary.parent == tmp_path
+        assert temporary.name.endswith(".weights.h5")
+        assert temporary.name.startswith(".")
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "out.json"
+    path.write_text("old")
+    with pytest.raises(error), atomic_write(path) as temporary:
+        temporary.write_text("half")
+        raise error
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_makes_the_folder(tmp_path):
+    path = tmp_path / "a" / "b" / "out"
+    with atomic_write(path) as temporary:
+        temporary.write_text("x")
+    assert path.read_text() == "x"
+
+
+def test_others_may_read_the_file(tmp_path):
+    path = tmp_path / "out"
+    with atomic_write(path):
+        pass
+    assert os.stat(path).st_mode & 0o777 == 0o644
+
+
+def test_very_long_name(tmp_path):
+    path = tmp_path / ("x" * 250)
+    with atomic_write(path) as temporary:
+        temporary.write_text("x")
+    assert path.read_text() == "x"
+
+
+def test_bad_targets_are_told_by_the_users_name(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"file/out\.json: "):
+        with atomic_write(tmp_path / "file" / "out.json"):
+            pass
+    with pytest.raises(UserError, match=f"^{tmp_path}: is a folder$"):
+        with atomic_write(tmp_path):
+            pass
+
+
+def test_sha256(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"abc" * 100_000)
+    assert sha256_file(path) == hashlib.sha256(b"abc" * 100_000).hexdigest()
+
+
+def test_sha256_of_the_standards_example(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"abc")
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert sha256_file(path) == expected

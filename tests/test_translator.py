@@ -1,0 +1,156 @@
+"""Text in, text out: one translation for each line, whatever the line."""
+
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translator import load_translator
+from tests.tiny_models import model_dir
+
+LINES = [
+    "the small cat sees one dog",
+    "",
+    "a house",
+    "   \t ",
+    "two dogs and three cats like the old red boat under the tree",
+    "tree",
+]
+
+
+class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.product(role=["teacher", "student"])
+    def test_one_translation_for_each_line(self, role):
+        translator = load_translator(model_dir(role), sentences_per_batch=2)
+        translations = translator.translate(LINES)
+        self.assertLen(translations, len(LINES))
+        for line, translation in zip(LINES, translations, strict=True):
+            if line.strip():
+                self.assertGreater(translation.num_tokens, 0)
+                self.assertLess(translation.score, 0)
+                self.assertGreater(translation.iterations, 0)
+            else:
+                self.assertEqual(translation.text, "")
+                self.assertEqual(translation.num_tokens, 0)
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_order_and_batches_do_not_matter(self, role):
+        translator = load_translator(model_dir(role), sentences_per_batch=3)
+        forward = translator.translate(LINES)
+        backward = translator.translate(LINES[::-1])[::-1]
+        alone = [translator.translate([line])[0] for line in LINES]
+        for a, b, c in zip(forward, backward, alone, strict=True):
+            self.assertEqual(a.text, b.text)
+            self.assertEqual(a.text, c.text)
+            self.assertEqual(a.iterations, c.iterations)
+            self.assertAllClose(a.score, c.score, atol=1e-3)
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_static_shapes_under_xla_give_the_same(self, role):
+        dynamic = load_translator(model_dir(role), xla=False).translate(LINES)
+        compiled = load_translator(model_dir(role), 8, xla=True).translate(LINES)
+        for a, b in zip(dynamic, compiled, strict=True):
+            self.assertEqual(a.text, b.text)
+            self.assertEqual(a.iterations, b.iterations)
+            self.assertAllClose(a.score, b.score, atol=1e-3)
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_a_long_line_is_split_and_joined(self, role):
+        translator = load_translator(model_dir(role))
+        line = " ".join(LINES[:1] * 12)
+        with self.assertLogs(level="WARNING") as logs:
+            (translation,) = translator.translate([line])
+        self.assertIn("1 of 1 lines", logs.output[0])
+        self.assertGreater(len(translation.candidates), 1)
+        best = [part[0] for part in translation.candidates]
+        self.assertEqual(translation.text, " ".join(c.text for c in best))
+        self.assertEqual(translation.num_tokens, sum(len(c.tokens) for c in best))
+
+    def test_candidates_are_distinct_lengths_best_first(self):
+        translator = load_translator(model_dir("student"))
+        options = UnmaskingOptions(length_beam=4)
+        for translation in translator.translate(LINES, options):
+            for part in translation.candidates:
+                self.assertLen({len(c.tokens) for c in part}, 4)
+                scores = [c.score for c in part]
+                self.assertEqual(scores, sorted(scores, reverse=True))
+                self.assertEqual(translation.text, part[0].text)
+                counts = [c.iterations for c in part]
+                self.assertEqual(translation.iterations, max(counts))
+                self.assertEqual(translation.selected_iterations, counts[0])
+                self.assertEqual(translation.summed_iterations, sum(counts))
+
+    def test_limits_of_speed(self):
+        translator = load_translator(model_dir("student"))
+        for heuristic in ("mask_predict", "fixed_k"):
+            for setting in (1, 10_000):
+                options = UnmaskingOptions(heuristic, setting)
+                for translation in translator.translate(LINES[:1], options):
+                    for candidate in translation.candidates[0]:
+                        at_once = (heuristic == "fixed_k") == (setting > 1)
+                        expected = 1 if at_once else len(candidate.tokens)
+                        self.assertEqual(candidate.iterations, expected)
+
+    def test_oracle_lengths_are_those_of_the_references(self):
+        translator = load_translator(model_dir("student"))
+        lines, references = LINES[:1] + LINES[2:3], ["Katze und Hund", "Haus"]
+        lengths = [len(ids) for ids in translator.subwords.encode(references)]
+        options = UnmaskingOptions(oracle_spread=1)
+        for translation, length in zip(
+            translator.translate(lines, options, references), lengths, strict=True
+        ):
+            found = {len(c.tokens) for c in translation.candidates[0]}
+            expected = {n for n in (length - 1, length, length + 1) if n > 0}
+            self.assertEqual(found, expected)
+
+    def test_a_trace_holds_every_pass(self):
+        translator = load_translator(model_dir("student"))
+        options = UnmaskingOptions("fixed_k", 2, trace=True)
+        (translation,) = translator.translate(LINES[:1], options)
+        for candidate in translation.candidates[0]:
+            self.assertLen(candidate.passes, candidate.iterations)
+            masked = [sum(step["mask"]) for step in candidate.passes]
+            length = len(candidate.tokens)
+            expected = [max(length - 2 * (t + 1), 0) for t in range(len(masked))]
+            self.assertEqual(masked, expected)
+            self.assertEqual(candidate.passes[-1]["token_ids"], list(candidate.tokens))
+
+    def test_a_sweep_traces_once(self):
+        translator = load_translator(model_dir("student"))
+        for tau in (0.0, 0.1, 0.5, 1.0):
+            translator.translate(LINES, UnmaskingOptions("comb_thresh", tau))
+        for function in translator._functions.values():
+            self.assertLessEqual(function.experimental_get_tracing_count(), 2)
+
+    @parameterized.parameters(
+        ({"heuristic": "best"}, "heuristic must be one of"),
+        ({"setting": 1.5}, "tau must be from 0 to 1"),
+        ({"heuristic": "fixed_k", "setting": 0}, "at least 1"),
+        ({"heuristic": "mask_predict", "setting": 2.5}, "whole number"),
+        ({"strategy": "update_none"}, "strategy must be one of"),
+        ({"length_beam": 0}, "length_beam must be at least 1"),
+        ({"max_iterations": 0}, "max_iterations must be at least 1"),
+        (
+            {"drop_losing_candidates": True, "strategy": "update_all"},
+            "needs update_masked_sub",
+        ),
+    )
+    def test_bad_options_are_named(self, fields, message):
+        with self.assertRaisesRegex(UserError, message):
+            UnmaskingOptions(**fields)
+
+    def test_bad_beams_are_named(self):
+        with self.assertRaisesRegex(UserError, "beam_size must be at least 1"):
+            BeamOptions(beam_size=0)
+        with self.assertRaisesRegex(UserError, "length_penalty"):
+            BeamOptions(length_penalty=float("nan"))
+        translator = load_translator(model_dir("student"))
+        with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
+            translator.translate(LINES, UnmaskingOptions(length_beam=25))
+
+    def test_no_lines(self):
+        self.assertEqual(load_translator(model_dir("student")).translate([]), [])
+
+
+if __name__ == "__main__":
+    tf.test.main()

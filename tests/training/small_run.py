@@ -1,0 +1,74 @@
+"""A training run so small that a test can afford it."""
+
+import importlib.util
+import random
+from pathlib import Path
+
+from cmlm_tf.data.subwords import SubwordModel, train_subword_model
+from cmlm_tf.modeling.model_dir import save_model
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.training.building import transformer_config
+
+_WORDS = {"one": "eins", "two": "zwei", "red": "rot", "dog": "Hund", "sees": "sieht"}
+
+
+def load_config_module(name):
+    path = Path(__file__).parents[2] / "configs" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"config_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_config_file(name, role):
+    return load_config_module(name).get_config(role)
+
+
+def write_corpus(folder, num_pairs, seed=0):
+    """Writes word-by-word translations and returns their description."""
+    rng = random.Random(seed)
+    pairs = [rng.choices(list(_WORDS), k=rng.randint(2, 6)) for _ in range(num_pairs)]
+    source, target = folder / f"{seed}.en", folder / f"{seed}.de"
+    source.write_text("".join(" ".join(words) + "\n" for words in pairs))
+    target.write_text(
+        "".join(" ".join(_WORDS[word] for word in words) + "\n" for words in pairs)
+    )
+    return f"files:{source},{target}"
+
+
+def small_config(folder, role="teacher"):
+    """Returns a config of a tiny model on a tiny corpus written to `folder`."""
+    config = load_config_file("grammar", role)
+    config.data.train = write_corpus(folder, 20)
+    config.data.dev = write_corpus(folder, 8, seed=1)
+    config.data.subword_model = str(folder / "subword.model")
+    if not (folder / "subword.model").exists():
+        words = [*_WORDS, *_WORDS.values()]
+        train_subword_model(words * 20, config.data.subword_model, vocab_size=296)
+    config.model.update(
+        model_dim=16,
+        num_heads=2,
+        feed_forward_dim=32,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        max_length=48,
+    )
+    config.data.update(row_lengths=(48,), tokens_per_batch=192)
+    config.training.update(max_steps=8, warmup_steps=4, log_every=2, checkpoint_every=3)
+    config.evaluation.update(every=4, bleu_sentences=0)
+    if role == "student":
+        config.student.teacher_dir = str(folder / "teacher")
+    return config
+
+
+def write_teacher(folder):
+    """Writes a teacher with random weights, of the sizes of `small_config`."""
+    config = small_config(folder)
+    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+    save_model(
+        AutoregressiveTransformer(sizes),
+        folder / "teacher",
+        config.data.subword_model,
+        "en",
+        "de",
+    )

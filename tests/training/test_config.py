@@ -1,0 +1,71 @@
+import inspect
+
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.training.config import validate_config
+from tests.training import small_run
+
+NAMES = ("grammar", "multi30k", "wmt14_en_de", "wmt17_zh_en")
+
+
+class ConfigFilesTest(parameterized.TestCase):
+    @parameterized.product(name=NAMES, role=["teacher", "student"])
+    def test_every_config_is_valid(self, name, role):
+        config = small_run.load_config_file(name, role)
+        validate_config(config)
+        self.assertEqual(config.role, role)
+
+    @parameterized.parameters(*NAMES)
+    def test_every_field_has_a_comment(self, name):
+        function = small_run.load_config_module(name).get_config
+        for line in inspect.getsource(function).splitlines():
+            if line.strip().startswith("config.") and "ConfigDict()" not in line:
+                self.assertRegex(line, "  # .+")
+
+
+class ValidateConfigTest(parameterized.TestCase):
+    @parameterized.parameters(
+        ("seed", -1, "config.seed must be a whole number from 0 up, not -1"),
+        ("seed", True, "config.seed"),
+        ("model.dropout", 1.0, "config.model.dropout"),
+        ("data.row_lengths", (64, 32), "config.data.row_lengths must be rising"),
+        ("data.row_lengths", (), "config.data.row_lengths"),
+        ("data.row_lengths", (32,), "must reach config.model.max_length, 64"),
+        ("data.tokens_per_batch", 63, "config.data.tokens_per_batch must hold"),
+        ("data.train", "", "config.data.train must be text"),
+        ("training.max_steps", 0, "config.training.max_steps"),
+        ("training.clip_norm", 0.0, "config.training.clip_norm .* above 0"),
+        ("training.clip_norm", float("nan"), "config.training.clip_norm"),
+        ("training.dtype", "float16", "config.training.dtype must be one of"),
+        ("training.steps_per_execution", 7, "must be a multiple of"),
+        ("evaluation.select_by", "bleu", "bleu_sentences must be above 0"),
+        ("role", "pupil", "config.role must be one of teacher, student"),
+    )
+    def test_value_out_of_range(self, field, value, message):
+        config = small_run.load_config_file("grammar", "teacher")
+        config.evaluation.bleu_sentences = 0
+        with config.ignore_type():
+            config.update_from_flattened_dict({field: value})
+        with self.assertRaisesRegex(UserError, message):
+            validate_config(config)
+
+    def test_all_faults_are_named_at_once(self):
+        config = small_run.load_config_file("grammar", "student")
+        config.training.warm_up = 3
+        del config.training.warmup_steps
+        config.seed = -2
+        with self.assertRaises(UserError) as caught:
+            validate_config(config)
+        for part in (
+            "config.training.warm_up is unknown",
+            "config.training.warmup_steps is missing",
+            "config.seed must be",
+        ):
+            self.assertIn(part, str(caught.exception))
+
+    def test_teacher_has_no_student_fields(self):
+        config = small_run.load_config_file("grammar", "student")
+        config.role = "teacher"
+        with self.assertRaisesRegex(UserError, "config.student.teacher_dir is unknown"):
+            validate_config(config)

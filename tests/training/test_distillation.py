@@ -1,0 +1,187 @@
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from absl.testing import parameterized
+
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.errors import UserError
+from cmlm_tf.training.distillation import distill, distill_corpus
+from cmlm_tf.translator import BeamOptions, load_translator
+from tests.training.small_run import small_config, write_teacher
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {"beam_size": 5}
+
+# Translates in slow small chunks, so that a kill comes in the midst of them.
+_SLOW = """
+import pathlib, sys, time
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.training.distillation import distill_corpus
+
+def translate(lines):
+    time.sleep(0.01)
+    return [line.upper() for line in lines]
+
+print("ready", flush=True)
+distill_corpus(
+    open_corpus(sys.argv[1]), lambda: translate, pathlib.Path(sys.argv[2]),
+    {"beam_size": 5}, chunk_size=3,
+)
+"""
+
+
+def shout(lines):
+    return [line.upper() for line in lines]
+
+
+class DistillCorpusTest(parameterized.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path):
+        self.folder, self.output = tmp_path, tmp_path / "out"
+        lines = [f"line {i} \u2028 tab\t." if i % 7 else "" for i in range(100)]
+        self.text = "".join(line + "\n" for line in lines)
+        for name in ("a", "b"):
+            (tmp_path / name).write_text(self.text)
+        self.spec = f"files:{tmp_path / 'a'},{tmp_path / 'b'}"
+
+    def distill(self, translate_fn=shout, settings=SETTINGS, chunk_size=8):
+        distill_corpus(
+            open_corpus(self.spec),
+            lambda: translate_fn,
+            self.output,
+            settings,
+            chunk_size,
+        )
+
+    def fail_at(self, chunk):
+        chunks = iter(range(100))
+
+        def translate(lines):
+            if next(chunks) == chunk:
+                raise KeyboardInterrupt
+            return shout(lines)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.distill(translate)
+
+    def assert_complete(self):
+        texts = {"source.txt": self.text, "target.txt": self.text.upper()}
+        self.assertEqual(
+            {p.name for p in self.output.iterdir()}, {*texts, "manifest.json"}
+        )
+        manifest = json.loads((self.output / "manifest.json").read_text())
+        for name, text in texts.items():
+            content = (self.output / name).read_bytes()
+            self.assertEqual(content, text.encode())
+            self.assertEqual(
+                manifest["sha256"][name], hashlib.sha256(content).hexdigest()
+            )
+        self.assertEqual(manifest["num_lines"], 100)
+        self.assertEqual(manifest["settings"], SETTINGS)
+        self.assertFalse((self.folder / "out.partial").exists())
+
+    @parameterized.parameters(1, 8, 100, 2000)
+    def test_one_line_for_each_line(self, chunk_size):
+        self.distill(chunk_size=chunk_size)
+        self.assert_complete()
+
+    def test_result_is_a_corpus(self):
+        self.distill()
+        corpus = open_corpus(f"files:{self.output}/source.txt,{self.output}/target.txt")
+        self.assertEqual(
+            list(corpus), [(line, line.upper()) for line in self.text.split("\n")[:-1]]
+        )
+
+    def test_stopped_between_chunks(self):
+        for chunk in (0, 5, 2):
+            self.fail_at(chunk)
+        self.distill()
+        self.assert_complete()
+
+    def test_stopped_between_files_and_journal(self):
+        self.fail_at(5)
+        for name in ("source.txt", "target.txt"):
+            with open(self.folder / "out.partial" / name, "a") as file:
+                file.write("half a line that the journal does not know")
+        self.distill()
+        self.assert_complete()
+
+    def test_stopped_at_the_very_end(self):
+        self.distill()
+        (self.output / "journal.json").write_text("{}")
+        self.distill(translate_fn=None)
+        self.assert_complete()
+
+    def test_killed_again_and_again(self):
+        rng = random.Random(1)
+        command = [sys.executable, "-c", _SLOW, self.spec, str(self.output)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        for _ in range(3):
+            process = subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, cwd=ROOT
+            )
+            process.stdout.readline()
+            time.sleep(rng.uniform(0.02, 0.15))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        self.distill(chunk_size=3)
+        self.assert_complete()
+
+    def test_other_settings(self):
+        self.fail_at(3)
+        with self.assertRaisesRegex(UserError, "made with beam_size 5, asked for 4"):
+            self.distill(settings={"beam_size": 4})
+        self.distill()
+        with self.assertRaisesRegex(UserError, "made with beam_size 5, asked for 4"):
+            self.distill(settings={"beam_size": 4})
+        self.assert_complete()
+
+    def test_files_shorter_than_the_journal_says(self):
+        self.fail_at(3)
+        (self.folder / "out.partial" / "target.txt").write_text("")
+        with self.assertRaisesRegex(UserError, "target.txt: shorter than"):
+            self.distill()
+
+    def test_two_runs_at_once(self):
+        def translate(lines):
+            with self.assertRaisesRegex(UserError, "another run"):
+                self.distill()
+            return shout(lines)
+
+        self.distill(translate)
+        self.assert_complete()
+
+    def test_folder_that_is_no_distilled_corpus(self):
+        self.output.mkdir()
+        with self.assertRaisesRegex(UserError, "not a distilled corpus"):
+            self.distill()
+
+
+class DistillTest(parameterized.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path):
+        self.folder = tmp_path
+
+    def test_translates_the_source_side_by_beam_search(self):
+        write_teacher(self.folder)
+        teacher = self.folder / "teacher"
+        config = small_config(self.folder)
+        spec = distill(
+            config.data.train, teacher, self.folder / "out", beam_size=2, batch_size=4
+        )
+        sources = [source for source, _ in open_corpus(config.data.train)]
+        translations = load_translator(teacher, sentences_per_batch=4).translate(
+            sources, BeamOptions(2, 0.6)
+        )
+        expected = [(s, t.text) for s, t in zip(sources, translations, strict=True)]
+        self.assertEqual(list(open_corpus(spec)), expected)
+        with self.assertRaisesRegex(UserError, "made with beam_size 2, asked for 3"):
+            distill(config.data.train, teacher, self.folder / "out", beam_size=3)

@@ -1,0 +1,48 @@
+import keras
+import numpy as np
+import tensorflow as tf
+
+from cmlm_tf.training.optimizer import Adam
+
+
+class AdamTest(tf.test.TestCase):
+    def test_equals_the_paper_with_clipping_and_average(self):
+        """Kingma & Ba (2015), algorithm 1, epsilon as in its section 2's end."""
+        rng = np.random.default_rng(0)
+        rate, beta_1, beta_2, epsilon, decay, clip = 0.1, 0.9, 0.98, 1e-9, 0.7, 1.5
+        weights = [rng.normal(size=shape) for shape in ([3, 2], [4])]
+        variables = [keras.Variable(w.astype(np.float32)) for w in weights]
+        optimizer = Adam(
+            rate,
+            beta_1,
+            beta_2,
+            epsilon,
+            global_clipnorm=clip,
+            use_ema=True,
+            ema_momentum=decay,
+        )
+        m, v = ([np.zeros_like(w) for w in weights] for _ in range(2))
+        averages = None
+        for step in range(1, 6):
+            gradients = [rng.normal(size=w.shape) for w in weights]
+            norm = np.sqrt(sum((g**2).sum() for g in gradients))
+            clipped = [g * min(1, clip / norm) for g in gradients]
+            m = [beta_1 * a + (1 - beta_1) * g for a, g in zip(m, clipped, strict=True)]
+            v = [
+                beta_2 * a + (1 - beta_2) * g**2
+                for a, g in zip(v, clipped, strict=True)
+            ]
+            size = rate * np.sqrt(1 - beta_2**step) / (1 - beta_1**step)
+            weights = [
+                w - size * a / (np.sqrt(b) + epsilon)
+                for w, a, b in zip(weights, m, v, strict=True)
+            ]
+            averages = [
+                w if averages is None else decay * a + (1 - decay) * w
+                for w, a in zip(weights, averages or weights, strict=True)
+            ]
+            optimizer.apply([tf.constant(g, tf.float32) for g in gradients], variables)
+        for variable, weight in zip(variables, weights, strict=True):
+            self.assertAllClose(variable, weight, rtol=1e-4, atol=1e-5)
+        for variable, average in zip(optimizer.averages, averages, strict=True):
+            self.assertAllClose(variable, average, rtol=1e-4, atol=1e-5)

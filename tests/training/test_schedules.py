@@ -1,0 +1,22 @@
+import keras
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.training.schedules import InverseSquareRoot
+
+
+class InverseSquareRootTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.product(warmup=[1, 7, 4000], scale=[1.0, 0.3])
+    def test_equals_the_formula(self, warmup, scale):
+        schedule = InverseSquareRoot(512, warmup, scale)
+        for done in (0, 1, 6, 7, 8, 3999, 4000, 100_000):
+            step = done + 1
+            rate = scale * 512**-0.5 * min(step**-0.5, step * warmup**-1.5)
+            np.testing.assert_allclose(schedule(tf.constant(done)), rate, rtol=1e-5)
+
+    def test_survives_serialization(self):
+        schedule = InverseSquareRoot(16, 5, 2.0)
+        serialize = keras.optimizers.schedules.serialize
+        copy = keras.optimizers.schedules.deserialize(serialize(schedule))
+        self.assertAllEqual(copy(3), schedule(3))

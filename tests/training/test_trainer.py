@@ -1,0 +1,155 @@
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.data.subwords import train_subword_model
+from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.initialization import named_weights
+from cmlm_tf.modeling.model_dir import load_model
+from cmlm_tf.training import callbacks, steps
+from cmlm_tf.training.trainer import train
+from cmlm_tf.translator import BeamOptions, load_translator
+from tests.training.small_run import small_config, write_corpus, write_teacher
+
+
+def newest_checkpoint(folder):
+    with np.load(max((folder / "checkpoint").glob("*.npz"))) as file:
+        return {name: file[name] for name in file.files if name != "meta"}
+
+
+def best_weights(folder):
+    model = load_model(folder / "model").model
+    return {name: weight.numpy() for name, weight in named_weights(model)}
+
+
+class TrainTest(parameterized.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path, monkeypatch):
+        self.folder, self.monkeypatch = tmp_path, monkeypatch
+
+    def run_stopped(self, config, output, step, with_signal=signal.SIGINT):
+        """Starts a run that gets a signal when it has done a step."""
+        count = callbacks.StepCounter.on_train_batch_end
+
+        def count_and_stop(counter, batch, logs=None):
+            count(counter, batch, logs)
+            if counter._state.step == step:
+                os.kill(os.getpid(), with_signal)
+
+        with self.monkeypatch.context() as patch:
+            patch.setattr(callbacks.StepCounter, "on_train_batch_end", count_and_stop)
+            with self.assertRaises(KeyboardInterrupt):
+                train(config, output)
+
+    def assert_same_run(self, one, other):
+        for read in (newest_checkpoint, best_weights):
+            tf.nest.map_structure(np.testing.assert_array_equal, read(one), read(other))
+
+    def test_a_stopped_teacher_ends_as_one_that_was_not(self):
+        config = small_config(self.folder)
+        whole, stopped = self.folder / "whole", self.folder / "stopped"
+        train(config, whole)
+        # Step 4 is also due for evaluation, which the signal prevents.
+        self.run_stopped(config, stopped, 4)
+        self.run_stopped(config, stopped, 5, signal.SIGTERM)
+        train(config, stopped)
+        self.assert_same_run(whole, stopped)
+
+    def test_a_stopped_student_ends_as_one_that_was_not(self):
+        write_teacher(self.folder)
+        config = small_config(self.folder, "student")
+        config.training.update(steps_per_execution=2, checkpoint_every=4)
+        whole, stopped = self.folder / "whole", self.folder / "stopped"
+        train(config, whole)
+        self.run_stopped(config, stopped, 6)
+        train(config, stopped)
+        self.assert_same_run(whole, stopped)
+
+    def test_teacher_learns_twenty_sentences_by_heart(self):
+        config = small_config(self.folder)
+        config.model.update(model_dim=32, feed_forward_dim=64, dropout=0.0)
+        config.training.update(
+            max_steps=300, warmup_steps=60, log_every=100, checkpoint_every=300
+        )
+        config.training.update(learning_rate_scale=1.0, ema_decay=0.9)
+        config.data.dev = config.data.train
+        config.evaluation.update(every=150, bleu_sentences=20, select_by="bleu")
+        translator = load_translator(train(config, self.folder / "run"))
+        source, target = map(Path, config.data.train.removeprefix("files:").split(","))
+        results = translator.translate(
+            source.read_text().splitlines(), BeamOptions(beam_size=1)
+        )
+        self.assertEqual(
+            [result.text for result in results], target.read_text().splitlines()
+        )
+
+    def test_patience_ends_the_run(self):
+        config = small_config(self.folder)
+        config.training.update(max_steps=40, learning_rate_scale=1e-9)
+        config.evaluation.update(every=2, patience=2)
+        losses = iter([5.0, 3.0, 4.0, 3.5])
+        self.monkeypatch.setattr(
+            "cmlm_tf.training.dev_set.DevSet.evaluate",
+            lambda *unused: {"loss": next(losses)},
+        )
+        output = self.folder / "run"
+        train(config, output)
+        self.assertTrue((output / "checkpoint/step_000000008.npz").exists())
+        train(config, output)  # Does nothing: there are no more losses.
+
+    def test_loss_that_is_not_finite_names_the_steps(self):
+        config = small_config(self.folder)
+        original = steps.TeacherTraining.sums
+
+        def broken_sums(model, batch, training):
+            sums = original(model, batch, training)
+            broken = model.optimizer.iterations.value >= 5
+            sums["token_loss"] *= tf.where(broken, float("nan"), 1.0)
+            return sums
+
+        self.monkeypatch.setattr(steps.TeacherTraining, "sums", broken_sums)
+        with self.assertRaisesRegex(UserError, "not finite.*steps 5 and 6"):
+            train(config, self.folder / "run")
+        for array in newest_checkpoint(self.folder / "run").values():
+            self.assertTrue(np.isfinite(array).all())
+
+    def test_a_folder_belongs_to_one_config_and_corpus(self):
+        config, output = small_config(self.folder), self.folder / "run"
+        config.training.update(max_steps=2)
+        train(config, output)
+        for field, value, message in (
+            ("seed", 2, "config.seed was 1 .* 2 now"),
+            ("model.num_decoder_layers", 2, "config.model.num_decoder_layers"),
+            (
+                "data.train",
+                write_corpus(self.folder, 20, seed=3),
+                "fingerprint of config.data.train",
+            ),
+        ):
+            other = config.copy_and_resolve_references()
+            other.update_from_flattened_dict({field: value})
+            with self.assertRaisesRegex(UserError, message):
+                train(other, output)
+        config.training.update(max_steps=3)
+        train(config, output)
+        self.assertTrue((output / "checkpoint/step_000000003.npz").exists())
+
+    def test_student_with_another_vocabulary_than_its_teacher(self):
+        write_teacher(self.folder)
+        config = small_config(self.folder, "student")
+        config.data.subword_model = str(self.folder / "other.model")
+        train_subword_model(["abc", "de"] * 20, config.data.subword_model, 288)
+        with self.assertRaisesRegex(UserError, "vocabulary .*other.model.* teacher"):
+            train(config, self.folder / "student")
+
+    def test_a_missing_corpus_is_found_before_anything_is_written(self):
+        config = small_config(self.folder)
+        config.data.train = "files:missing.en,missing.de"
+        with self.assertRaisesRegex(UserError, "missing.en"):
+            train(config, self.folder / "run")
+        self.assertEqual(list((self.folder / "run").iterdir()), [])
