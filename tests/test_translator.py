@@ -48,7 +48,9 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(role=["teacher", "student"])
     def test_static_shapes_under_xla_give_the_same(self, role):
         dynamic = load_translator(model_dir(role), xla=False).translate(LINES)
-        compiled = load_translator(model_dir(role), 8, xla=True).translate(LINES)
+        compiled = load_translator(
+            model_dir(role), sentences_per_batch=8, xla=True
+        ).translate(LINES)
         for a, b in zip(dynamic, compiled, strict=True):
             self.assertEqual(a.text, b.text)
             self.assertEqual(a.iterations, b.iterations)

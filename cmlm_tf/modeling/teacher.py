@@ -146,16 +146,11 @@ def _append(
     cache: tf.Tensor, new: tf.Tensor, time: tf.Tensor, growing: bool
 ) -> tf.Tensor:
     """Writes `[sentences, beam, heads, depth]` into the cache at `time`."""
-    new = new[:, None]
     if growing:
-        return tf.concat([cache, new], axis=1)
-    return tf.raw_ops.TensorStridedSliceUpdate(
-        input=cache,
-        begin=tf.stack([0, time]),
-        end=tf.stack([tf.shape(cache)[0], time + 1]),
-        strides=[1, 1],
-        value=new,
-    )
+        return tf.concat([cache, new[:, None]], axis=1)
+    sentences = tf.range(tf.shape(cache)[0])
+    places = tf.stack([sentences, tf.zeros_like(sentences) + time], axis=1)
+    return tf.tensor_scatter_nd_update(cache, places, new)
 
 
 def _pool(cache: tf.Tensor) -> tf.Tensor:
