@@ -31,6 +31,9 @@ _NBEST = flags.DEFINE_bool(
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 64, "Most sentences decoded side by side.", lower_bound=1
 )
+_XLA = flags.DEFINE_bool(
+    "xla", None, "Compile for a few static shapes; by default where there is a GPU."
+)
 _DTYPE = flags.DEFINE_enum(
     "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster and less exact."
 )
@@ -44,6 +47,7 @@ def main(argv: Sequence[str]) -> None:
         _MODEL_DIR.value,
         _DTYPE.value,
         sentences_per_batch=_SENTENCES_PER_BATCH.value,
+        xla=_XLA.value,
     )
     translate_file(
         translator,

@@ -29,6 +29,9 @@ _BATCH_SIZE = flags.DEFINE_integer(
 _DTYPE = flags.DEFINE_enum(
     "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster on GPU and TPU."
 )
+_XLA = flags.DEFINE_bool(
+    "xla", None, "Compile for a few static shapes; by default where there is a GPU."
+)
 flags.mark_flags_as_required(["config", "teacher", "output_dir"])
 
 
@@ -43,6 +46,7 @@ def main(_) -> None:
             length_penalty=_LENGTH_PENALTY.value,
             batch_size=_BATCH_SIZE.value,
             dtype=_DTYPE.value,
+            xla=_XLA.value,
         )
     )
 

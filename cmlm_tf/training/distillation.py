@@ -47,6 +47,7 @@ def distill(
     length_penalty: float = 0.6,
     batch_size: int = 64,
     dtype: str = "float32",
+    xla: bool | None = None,
 ) -> str:
     """Translates a corpus by a teacher's beam search.
 
@@ -58,6 +59,7 @@ def distill(
         length_penalty: exponent of the length penalty of Wu et al. (2016).
         batch_size: sentences translated side by side.
         dtype: `float32` or `bfloat16`.
+        xla: as for `Translator`.
 
     Returns:
         The description of the distilled corpus.
@@ -83,7 +85,9 @@ def distill(
     }
 
     def make_translate_fn() -> TranslateFn:
-        translator = load_translator(teacher_dir, dtype, sentences_per_batch=batch_size)
+        translator = load_translator(
+            teacher_dir, dtype, sentences_per_batch=batch_size, xla=xla
+        )
         return lambda lines: [t.text for t in translator.translate(lines, options)]
 
     chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)

@@ -244,7 +244,8 @@ class _Run:
                 self.subwords.sha256,
                 data.source_language,
                 data.target_language,
-            )
+            ),
+            xla=False,  # compiling takes longer than a few dev sets
         )
 
         def translate(lines: Sequence[str]) -> list[str]:
