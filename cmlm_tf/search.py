@@ -113,6 +113,7 @@ def search_sentences(
     *,
     beam_size: int,
     alpha: float | tf.Tensor,
+    limits: tf.Tensor | None = None,
     static_length: int | None = None,
 ) -> BeamResult:
     """Translates by beam search; a beam of one is greedy search.
@@ -122,6 +123,8 @@ def search_sentences(
         source_ids: int32 `[batch, sources]`, each ends in EOS, PAD behind.
         beam_size: hypotheses kept per sentence.
         alpha: exponent of the length penalty.
+        limits: int32 `[batch]`, the most subwords of each hypothesis; None
+            derives them from the sources' lengths.
         static_length: the most subwords of any hypothesis where all shapes
             must be static (XLA).
 
@@ -131,8 +134,9 @@ def search_sentences(
     source_lengths = tf.reduce_sum(tf.cast(source_ids != PAD_ID, tf.int32), axis=1)
     longest = static_length or teacher.config.max_length - 1
     max_steps = None if static_length is None else static_length + 1
-    limits = tf.minimum(longest_translation(source_lengths), longest)
-    limits = tf.where(source_lengths > 0, limits, 0)
+    if limits is None:
+        limits = longest_translation(source_lengths)
+    limits = tf.where(source_lengths > 0, tf.minimum(limits, longest), 0)
 
     def step(ids, time, ancestors, cache):
         growing = max_steps is None

@@ -24,6 +24,8 @@ from cmlm_tf.search import search_sentences, unmask_sentences
 from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.translation import Candidate, Translation
 
+Ids = Sequence[int]
+
 
 class Translator(abc.ABC):
     """Translates lines with the model of a directory."""
@@ -69,7 +71,7 @@ class Translator(abc.ABC):
             lines: source text; empty and blank lines give empty translations.
             options: `UnmaskingOptions` or `BeamOptions`, by the model.
             references: target text whose lengths to use (oracle lengths), one
-                for each line; students only.
+                for each line; a teacher's hypotheses are no longer than them.
             on_progress: called with the number of sentences just finished.
 
         Returns:
@@ -78,15 +80,13 @@ class Translator(abc.ABC):
         Raises:
             UserError: options that do not fit the model.
         """
-        parts = [self._parts(line) for line in lines]
-        self._warn_of_splits(parts)
-        flat = [part for line_parts in parts for part in line_parts]
+        parts = self._encode(lines)
         lengths = self._reference_lengths(references, parts)
-        ids = self.subwords.encode(flat)
-        candidates: list[list[Candidate]] = [[] for _ in flat]
-        for batch in self._shapes.batches([len(row) for row in ids]):
+        sources = [ids for line_parts in parts for ids in line_parts]
+        candidates: list[list[Candidate]] = [[] for _ in sources]
+        for batch in self._shapes.batches([len(ids) for ids in sources]):
             results = self.decode_ids(
-                [ids[i] for i in batch],
+                [sources[i] for i in batch],
                 options,
                 None if lengths is None else [lengths[i] for i in batch],
             )
@@ -97,43 +97,64 @@ class Translator(abc.ABC):
         return [Translation.join([next(left) for _ in part]) for part in parts]
 
     @abc.abstractmethod
-    def decode_ids(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: Any = None,
-        lengths: Sequence[int] | None = None,
-    ) -> list[list[Candidate]]:
-        """Decodes one batch.
+    def search(
+        self, sources: Sequence[Ids], options: Any, lengths: Sequence[int] | None
+    ) -> Any:
+        """Decodes one batch on the device.
 
         Args:
             sources: subword ids, without EOS, none empty.
             options: as for `translate`.
-            lengths: reference lengths in subwords, or None.
+            lengths: reference lengths in subwords, or None; of a teacher's
+                hypotheses they are the most subwords.
 
         Returns:
-            For each source its candidates, best first.
+            The structure of arrays that `collect` reads.
         """
 
-    def _parts(self, line: str) -> list[str]:
-        def count(texts):
-            return [len(ids) for ids in self.subwords.encode(list(texts))]
+    @abc.abstractmethod
+    def collect(self, result: Any, num_sentences: int) -> list[list[Candidate]]:
+        """Turns a batch's arrays into each sentence's candidates, best first."""
 
+    def decode_ids(
+        self,
+        sources: Sequence[Ids],
+        options: Any = None,
+        lengths: Sequence[int] | None = None,
+    ) -> list[list[Candidate]]:
+        """Decodes one batch; see `search` and `collect`."""
+        return self.collect(self.search(sources, options, lengths), len(sources))
+
+    def _encode(self, lines: Sequence[str]) -> list[list[Ids]]:
+        """Returns the parts of each line: none if blank, several if too long."""
         room = self.model.config.max_length - 1
-        parts = split_line(line, room, count)
-        return [part for part in parts if count([part])[0]]
 
-    def _warn_of_splits(self, parts: list[list[str]]) -> None:
-        num_split = sum(len(part) > 1 for part in parts)
+        def count(texts: Sequence[str]) -> list[int]:
+            return [len(ids) for ids in self.subwords.encode(texts)]
+
+        parts: list[list[Ids]] = []
+        num_split = 0
+        for line, ids in zip(lines, self.subwords.encode(lines), strict=True):
+            if len(ids) <= room:
+                parts.append([ids] if ids else [])
+                continue
+            num_split += 1
+            split = self.subwords.encode(split_line(line, room, count))
+            parts.append([ids for ids in split if ids])
         if num_split:
             logging.warning(
                 "%d of %d lines are longer than the model's %d subwords and were "
                 "translated in parts",
                 num_split,
-                len(parts),
-                self.model.config.max_length - 1,
+                len(lines),
+                room,
             )
+        return parts
 
-    def _reference_lengths(self, references, parts) -> list[int] | None:
+    def _reference_lengths(
+        self, references: Sequence[str] | None, parts: Sequence[Sequence[Ids]]
+    ) -> list[int] | None:
+        """Returns a length for each part; parts of a line share its length."""
         if references is None:
             return None
         if len(references) != len(parts):
@@ -146,9 +167,6 @@ class Translator(abc.ABC):
             share = -(-len(ids) // max(len(part), 1))
             lengths += [min(max(share, 1), longest)] * len(part)
         return lengths
-
-    def _candidates_text(self, tokens: Sequence[Sequence[int]]) -> list[str]:
-        return self.subwords.decode([list(ids) for ids in tokens])
 
     def _function(self, key: Any, make: Callable[[], Callable]) -> Callable:
         """Returns the compiled function of these options, made once."""
@@ -168,8 +186,8 @@ class StudentTranslator(Translator):
 
     model: ConditionalMaskedLM
 
-    def decode_ids(self, sources, options=None, lengths=None):
-        """Decodes one batch; see `Translator.decode_ids`."""
+    def search(self, sources, options, lengths):
+        """Decodes one batch; see `Translator.search`."""
         options = options or UnmaskingOptions()
         if options.length_beam > self.model.config.max_length:
             raise UserError(
@@ -181,14 +199,14 @@ class StudentTranslator(Translator):
             None if lengths is None else self._shapes.pad_lengths(lengths),
         )
         longest = self.model.config.max_length
-        result = self._unmask(options)(
+        result = self._unmask(options, candidate_lengths.shape[1])(
             cache,
             candidate_lengths,
             tf.constant(options.setting, tf.float32),
             tf.constant(options.max_iterations or longest, tf.int32),
             self._shapes.static_length(candidate_lengths),
         )
-        return self._collect(as_arrays(result), len(sources))
+        return as_arrays(result)
 
     def _start(self, options: UnmaskingOptions, oracle: bool) -> Callable:
         """Returns the function from sources to the cache and the lengths."""
@@ -206,7 +224,7 @@ class StudentTranslator(Translator):
         key = ("start", options.length_beam, spread)
         return self._function(key, lambda: start)
 
-    def _unmask(self, options: UnmaskingOptions) -> Callable:
+    def _unmask(self, options: UnmaskingOptions, num_candidates: int) -> Callable:
         """Returns the function from lengths to all candidates."""
 
         def unmask(cache, lengths, setting, max_iterations, static_length):
@@ -223,35 +241,31 @@ class StudentTranslator(Translator):
             )
 
         # What is a tensor, or enters before this function, makes no new one.
-        key = dataclasses.replace(
+        kind = dataclasses.replace(
             options, setting=1, max_iterations=None, length_beam=1, oracle_spread=0
         )
-        return self._function(key, lambda: unmask)
+        return self._function((kind, num_candidates), lambda: unmask)
 
-    def _collect(self, result, num_sentences: int) -> list[list[Candidate]]:
-        """Turns a batch's arrays into candidates, best first."""
-        candidates = []
-        for row in range(num_sentences):
-            kept = [c for c in range(result.lengths.shape[1]) if result.lengths[row, c]]
-            kept.sort(key=lambda c: (c != result.best[row], -result.scores[row, c]))
-            tokens = [
-                result.token_ids[row, c, : result.lengths[row, c]].tolist()
-                for c in kept
-            ]
-            texts = self._candidates_text(tokens)
-            candidates.append(
-                [
-                    Candidate(
-                        text,
-                        tuple(ids),
-                        float(result.scores[row, c]),
-                        int(result.num_iterations[row, c]),
-                        self._passes(result, row, c),
-                    )
-                    for c, ids, text in zip(kept, tokens, texts, strict=True)
-                ]
+    def collect(self, result, num_sentences):
+        """Reads a `StudentResult`; see `Translator.collect`."""
+        kept = [
+            (row, c)
+            for row in range(num_sentences)
+            for c in range(result.lengths.shape[1])
+            if result.lengths[row, c]
+        ]
+        tokens = [result.token_ids[i][: result.lengths[i]].tolist() for i in kept]
+        candidates: list[list[Candidate]] = [[] for _ in range(num_sentences)]
+        for i, ids, text in zip(
+            kept, tokens, self.subwords.decode(tokens), strict=True
+        ):
+            score, iterations = float(result.scores[i]), int(result.num_iterations[i])
+            passes = self._passes(result, *i)
+            candidates[i[0]].append(
+                Candidate(text, tuple(ids), score, iterations, passes)
             )
-        return candidates
+        # Stable, so that of equal scores the more probable length stays first.
+        return [sorted(row, key=lambda c: -c.score) for row in candidates]
 
     @staticmethod
     def _passes(result, row: int, candidate: int) -> tuple[dict[str, list], ...]:
@@ -273,35 +287,39 @@ class TeacherTranslator(Translator):
 
     model: AutoregressiveTransformer
 
-    def decode_ids(self, sources, options=None, lengths=None):
-        """Decodes one batch; see `Translator.decode_ids`."""
+    def search(self, sources, options, lengths):
+        """Decodes one batch; see `Translator.search`."""
         options = options or BeamOptions()
-        if lengths is not None:
-            raise UserError("reference lengths need a student model")
         source_ids = self._shapes.pad(sources)
         result = self._search(options.beam_size)(
             source_ids,
             tf.constant(options.length_penalty, tf.float32),
+            None if lengths is None else self._shapes.pad_lengths(lengths),
             self._shapes.static_limit(source_ids),
         )
-        result = tf.nest.map_structure(lambda x: x[: len(sources)], as_arrays(result))
+        return as_arrays(result)
+
+    def collect(self, result, num_sentences):
+        """Reads a `BeamResult`; see `Translator.collect`."""
         tokens = [
-            ids[:length].tolist()
-            for ids, length in zip(result.token_ids, result.lengths, strict=True)
+            result.token_ids[row, : result.lengths[row]].tolist()
+            for row in range(num_sentences)
         ]
-        texts = self._candidates_text(tokens)
         return [
             [Candidate(text, tuple(ids), float(score), len(ids) + 1)]
-            for text, ids, score in zip(texts, tokens, result.scores, strict=True)
+            for text, ids, score in zip(
+                self.subwords.decode(tokens), tokens, result.scores, strict=False
+            )
         ]
 
     def _search(self, beam_size: int) -> Callable:
         """Returns the function from sources to the best hypotheses."""
 
-        def search(source_ids, alpha, static_length):
+        def search(source_ids, alpha, limits, static_length):
             return search_sentences(
                 self.model,
                 source_ids,
+                limits=limits,
                 beam_size=beam_size,
                 alpha=alpha,
                 static_length=static_length,

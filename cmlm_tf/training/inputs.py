@@ -15,6 +15,9 @@ Batch = dict[str, tf.Tensor]
 #: In place of the run's seed for the masks of the dev set, equal in all runs.
 DEV_SEED = -1
 
+_PARALLEL_BATCHES = 4
+_PREFETCHED_BATCHES = 4
+
 
 def teacher_inputs(batch: Batch) -> Batch:
     """Adds `decoder_ids`: the targets shifted right, BOS in front of each.
@@ -63,8 +66,8 @@ def with_decoder_inputs(
     """
     return (
         dataset.enumerate(start_step)
-        .map(_inputs_fn(role, seed), tf.data.AUTOTUNE, deterministic=True)
-        .prefetch(tf.data.AUTOTUNE)
+        .map(_inputs_fn(role, seed), _PARALLEL_BATCHES, deterministic=True)
+        .prefetch(_PREFETCHED_BATCHES)
         .with_options(_options())
     )
 
@@ -81,6 +84,8 @@ def _inputs_fn(role: str, seed: int) -> Callable[[tf.Tensor, Batch], Batch]:
 def _options() -> tf.data.Options:
     """Lets every worker read all batches and keep its share of the rows."""
     options = tf.data.Options()
+    # Its thread sleeps for up to a minute, and can miss the end of a dataset.
+    options.autotune.enabled = False
     options.experimental_distribute.auto_shard_policy = (
         tf.data.experimental.AutoShardPolicy.DATA
     )

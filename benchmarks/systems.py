@@ -1,0 +1,108 @@
+"""What the decoding benchmark compares: subword ids in, subword ids out."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.model_dir import ROLES, LoadedModel
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.special_ids import EOS_ID
+from cmlm_tf.translator import StudentTranslator, TeacherTranslator
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Sentences that are decoded together.
+
+    Attributes:
+        sources: subword ids without EOS.
+        lengths: reference lengths, or None for the systems' own lengths.
+    """
+
+    sources: Sequence[Sequence[int]]
+    lengths: Sequence[int] | None
+
+
+System = Callable[[Batch], int]
+
+
+def student_system(translator: StudentTranslator, options: UnmaskingOptions) -> System:
+    """Returns the student at one setting."""
+
+    def run(batch: Batch) -> int:
+        result = translator.search(batch.sources, options, batch.lengths)
+        rows = range(len(batch.sources))
+        return int(sum(result.lengths[row, result.best[row]] for row in rows))
+
+    return run
+
+
+def teacher_system(translator: TeacherTranslator, beam_size: int) -> System:
+    """Returns the teacher's own search."""
+    options = BeamOptions(beam_size, length_penalty=0.0)
+
+    def run(batch: Batch) -> int:
+        result = translator.search(batch.sources, options, batch.lengths)
+        return int(result.lengths[: len(batch.sources)].sum())
+
+    return run
+
+
+def ctranslate2_system(
+    teacher: TeacherTranslator,
+    folder: Path,
+    compute_type: str,
+    beam_size: int,
+    device: str,
+    threads: int,
+) -> System:
+    """Returns CTranslate2 with the teacher's weights."""
+    import ctranslate2
+
+    from benchmarks.ctranslate2_model import convert, token
+
+    if not folder.exists():
+        convert(teacher.model, folder)
+    engine = ctranslate2.Translator(
+        str(folder),
+        device=device,
+        compute_type=compute_type,
+        inter_threads=1,
+        intra_threads=threads,
+    )
+
+    def run(batch: Batch) -> int:
+        longest = 256 if batch.lengths is None else max(batch.lengths)
+        results = engine.translate_batch(
+            [[token(i) for i in ids] for ids in batch.sources],
+            beam_size=beam_size,
+            length_penalty=0.0,
+            max_decoding_length=longest,
+        )
+        return sum(len(result.hypotheses[0]) for result in results)
+
+    return run
+
+
+def random_model(
+    role: str, sizes: TransformerConfig, subword_path: Path
+) -> LoadedModel:
+    """Returns a model of random weights that never ends a sentence by itself.
+
+    With reference lengths it does the work of a trained model; its translations
+    mean nothing.
+    """
+    keras.utils.set_random_seed(1)
+    model = ROLES[role](sizes)
+    table = model.embedding.table
+    # A logit of zero is never among the best of a whole vocabulary.
+    table.assign(
+        tf.tensor_scatter_nd_update(table.value, [[EOS_ID]], [table[EOS_ID] * 0])
+    )
+    sha256 = SubwordModel(subword_path).sha256
+    return LoadedModel(role, model, subword_path, sha256, "en", "de")

@@ -1,0 +1,85 @@
+"""Times systems in turn, so that a drifting machine slows all of them alike."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """The times of one system at one batch size.
+
+    Attributes:
+        first_seconds: the first run, compilation included.
+        seconds: float64 `[rounds]`, the later runs.
+        num_sentences: sentences in every run.
+        num_tokens: subwords written in a run.
+    """
+
+    first_seconds: float
+    seconds: np.ndarray
+    num_sentences: int
+    num_tokens: int
+
+    def row(self, baselines: Mapping[str, "Measurement"]) -> dict[str, Any]:
+        """Returns the figures for a table.
+
+        Args:
+            baselines: measured in the same rounds; the ratio is their time over
+                this time, pair by pair.
+        """
+        figures: dict[str, Any] = {
+            "p50_ms": 1e3 * float(np.median(self.seconds)),
+            "p95_ms": 1e3 * float(np.quantile(self.seconds, 0.95)),
+            "sentences_per_second": self.num_sentences / float(np.median(self.seconds)),
+            "tokens_per_second": self.num_tokens / float(np.median(self.seconds)),
+            "first_run_s": self.first_seconds,
+        }
+        for name, baseline in baselines.items():
+            ratios = baseline.seconds / self.seconds
+            low, middle, high = np.quantile(ratios, [0.1, 0.5, 0.9])
+            figures[f"times {name}"] = [float(middle), float(low), float(high)]
+        return figures
+
+
+def measure_in_turn(
+    systems: Mapping[str, Callable[[Any], int]],
+    batches: Sequence[Any],
+    rounds: int,
+) -> dict[str, Measurement]:
+    """Runs every system on the same batches, one after the other in each round.
+
+    Args:
+        systems: by name; each takes a batch and returns the subwords it wrote.
+        batches: a round takes the next one, from the start again at the end.
+        rounds: timed runs of each system.
+
+    Returns:
+        The measurement of each system.
+    """
+    first, shapes = {}, {}
+    for name, run in systems.items():
+        start = time.perf_counter()
+        run(batches[0])
+        first[name] = time.perf_counter() - start
+        shapes[name] = [run(batch) for batch in batches]  # every shape is warm
+    seconds: dict[str, list[float]] = {name: [] for name in systems}
+    for round_number in range(rounds):
+        batch = batches[round_number % len(batches)]
+        order = list(systems)
+        for name in order if round_number % 2 else order[::-1]:
+            start = time.perf_counter()
+            systems[name](batch)
+            seconds[name].append(time.perf_counter() - start)
+    return {
+        name: Measurement(
+            first[name],
+            np.array(seconds[name]),
+            len(batches[0].sources),
+            int(np.mean(shapes[name])),
+        )
+        for name in systems
+    }
