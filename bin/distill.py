@@ -19,8 +19,12 @@ from cmlm_tf.training.distillation import distill
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "Config file and role; its data.train is translated."
 )
-_TEACHER = flags.DEFINE_string("teacher", None, "Model directory of the teacher.")
-_OUTPUT_DIR = flags.DEFINE_string("output_dir", None, "Folder that appears when done.")
+_TEACHER = flags.DEFINE_string(
+    "teacher", None, "Model directory of the teacher.", required=True
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+    "output_dir", None, "Folder that appears when done.", required=True
+)
 _BEAM_SIZE = flags.DEFINE_integer("beam_size", 5, "Hypotheses per sentence.")
 _LENGTH_PENALTY = flags.DEFINE_float("length_penalty", 0.6, "Of Wu et al. (2016).")
 _BATCH_SIZE = flags.DEFINE_integer(
@@ -32,7 +36,7 @@ _DTYPE = flags.DEFINE_enum(
 _XLA = flags.DEFINE_bool(
     "xla", None, "Compile for a few static shapes; by default where there is a GPU."
 )
-flags.mark_flags_as_required(["config", "teacher", "output_dir"])
+flags.mark_flag_as_required("config")
 
 
 def main(_) -> None:

@@ -21,11 +21,13 @@ from cmlm_tf.training.trainer import train
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "Config file and role, such as configs/multi30k.py:teacher."
 )
-_OUTPUT_DIR = flags.DEFINE_string("output_dir", None, "Folder of this run alone.")
+_OUTPUT_DIR = flags.DEFINE_string(
+    "output_dir", None, "Folder of this run alone.", required=True
+)
 _DISTRIBUTE = flags.DEFINE_enum(
     "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
 )
-flags.mark_flags_as_required(["config", "output_dir"])
+flags.mark_flag_as_required("config")
 
 
 def main(_) -> None:

@@ -88,7 +88,17 @@ def distill(
         translator = load_translator(
             teacher_dir, dtype, sentences_per_batch=batch_size, xla=xla
         )
-        return lambda lines: [t.text for t in translator.translate(lines, options)]
+
+        def translate(lines: Sequence[str]) -> list[str]:
+            different = list(dict.fromkeys(lines))
+            translations = translator.translate(different, options)
+            texts = {
+                line: translation.text
+                for line, translation in zip(different, translations, strict=True)
+            }
+            return [texts[line] for line in lines]
+
+        return translate
 
     chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
     distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)

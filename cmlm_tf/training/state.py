@@ -102,7 +102,9 @@ class Checkpoints:
             UserError: a weight is not finite, or the disk is full. Earlier
                 checkpoints stay.
         """
-        arrays = {str(i): np.asarray(v) for i, v in enumerate(self._variables)}
+        arrays: dict[str, Any] = {
+            str(i): np.asarray(v) for i, v in enumerate(self._variables)
+        }
         for array in arrays.values():
             if not np.isfinite(array).all():
                 raise UserError(
@@ -115,7 +117,7 @@ class Checkpoints:
         path = self._directory / f"step_{self._state.step:09d}.npz"
         try:
             with atomic_write(path) as temporary:
-                np.savez(temporary, **arrays, **{_META: json.dumps(meta)})
+                np.savez(temporary, **arrays | {_META: json.dumps(meta)})
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from error
         for old in self._paths()[_KEPT:]:
