@@ -1,0 +1,116 @@
+"""Whole files through bin/decode.py: one line out for each line in."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.bulk import translate_file
+from cmlm_tf.errors import UserError
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translator import load_translator
+from tests.tiny_models import model_dir
+
+ROOT = Path(__file__).resolve().parent.parent
+LINES = ["the small cat", "", "a house\u2028and a tree", " ", "two dogs"]
+
+
+def decode(*flags, stdin=None):
+    """Runs bin/decode.py; returns the finished process."""
+    return subprocess.run(
+        [sys.executable, ROOT / "bin" / "decode.py", *flags],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=300,
+    )
+
+
+class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
+    def setUp(self):
+        super().setUp()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        self.source = self.folder / "in.en"
+        self.source.write_text("".join(f"{line}\n" for line in LINES), "utf-8")
+        self.output, self.jsonl = self.folder / "out.de", self.folder / "out.jsonl"
+
+    def translate(self, **kwargs):
+        translate_file(
+            load_translator(model_dir("student")),
+            str(self.source),
+            str(self.output),
+            kwargs.pop("options", UnmaskingOptions()),
+            jsonl=str(self.jsonl),
+            **kwargs,
+        )
+
+    def records(self):
+        text = self.jsonl.read_text("utf-8")
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def test_lines_and_records_are_aligned(self):
+        self.translate()
+        lines = self.output.read_text("utf-8").split("\n")[:-1]
+        records = self.records()
+        self.assertLen(lines, len(LINES))
+        for source, line, record in zip(LINES, lines, records, strict=True):
+            self.assertEqual(line == "", not source.strip())
+            self.assertEqual(record["text"], line)
+            self.assertNotIn("candidates", record)
+            self.assertEqual(record["iterations"] == 0, not source.strip())
+
+    def test_nbest_and_passes(self):
+        options = UnmaskingOptions("fixed_k", 2, length_beam=3, trace=True)
+        self.translate(options=options, nbest=True)
+        for record in self.records():
+            for part in record["candidates"]:
+                self.assertLen(part, 3)
+                for candidate in part:
+                    self.assertLen(candidate["passes"], candidate["iterations"])
+
+    def test_references_must_be_as_many(self):
+        references = self.folder / "ref.de"
+        references.write_text("eins\n")
+        with self.assertRaisesRegex(UserError, "has 5 lines, .*ref.de has 1"):
+            self.translate(references=str(references))
+        self.assertFalse(self.output.exists())
+
+    def test_a_file_without_translations_is_not_left_behind(self):
+        self.source.write_bytes(b"good\n\xff\xfe\n")
+        self.output.write_text("what was there")
+        with self.assertRaisesRegex(UserError, "in.en.*2"):
+            self.translate()
+        self.assertEqual(self.output.read_text(), "what was there")
+
+    def test_the_command_reads_stdin_and_writes_stdout(self):
+        result = decode(f"--model_dir={model_dir('student')}", stdin=b"cat\n\ndog\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.decode().split("\n")
+        self.assertLen(lines, 4)
+        self.assertEqual(lines[1], "")
+
+    @parameterized.parameters(
+        (["--tau=1.5"], "tau must be from 0 to 1"),
+        (["--heuristic=fixed_k", "--tokens_per_iteration=0"], "at least 1"),
+        (["--heuristic=fixed_k", "--tau=0.5"], "--tau is no setting of"),
+        (["--beam_size=5"], "--beam_size needs a teacher"),
+        (["--input=missing.en"], "missing.en"),
+    )
+    def test_bad_flags_are_one_line(self, flags, message):
+        result = decode(f"--model_dir={model_dir('student')}", *flags, stdin=b"")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, b"")
+        last = result.stderr.decode().strip().split("\n")[-1]
+        self.assertStartsWith(last, "error: ")
+        self.assertIn(message, last)
+
+
+if __name__ == "__main__":
+    tf.test.main()
