@@ -29,7 +29,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.data.tokens_per_batch = 1024  # target tokens of an update, with padding
 
     config.training = ml_collections.ConfigDict()
-    config.training.max_steps = 1300 if role == "teacher" else 1800  # updates in all
+    config.training.max_steps = 1300 if role == "teacher" else 3600  # updates in all
     config.training.warmup_steps = 200  # updates of rising learning rate
     config.training.learning_rate_scale = 1.0  # times that of Vaswani et al.
     config.training.label_smoothing = 0.1  # share spread over the vocabulary
