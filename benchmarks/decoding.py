@@ -34,7 +34,7 @@ from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.translator import make_translator
 
@@ -99,8 +99,8 @@ def _load(role: str) -> LoadedModel:
     subwords = Path(_SUBWORD_MODEL.value)
     size = SubwordModel(subwords).vocab_size
     sizes = TransformerConfig(vocab_size=size, **_RANDOM_CONFIG.value.model)
-    tf.keras.config.set_dtype_policy(_DTYPE.value)
-    return random_model(role, sizes, subwords)
+    with dtype_policy(_DTYPE.value):
+        return random_model(role, sizes, subwords)
 
 
 def _systems(student: LoadedModel, teacher: LoadedModel, batch_size: int) -> dict:

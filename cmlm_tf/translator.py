@@ -60,7 +60,6 @@ class Translator(abc.ABC):
         lines: Sequence[str],
         options: Any = None,
         references: Sequence[str] | None = None,
-        on_progress: Callable[[int], None] = lambda count: None,
     ) -> list[Translation]:
         """Translates lines, one translation for each, in order.
 
@@ -72,7 +71,6 @@ class Translator(abc.ABC):
             options: `UnmaskingOptions` or `BeamOptions`, by the model.
             references: target text whose lengths to use (oracle lengths), one
                 for each line; a teacher's hypotheses are no longer than them.
-            on_progress: called with the number of sentences just finished.
 
         Returns:
             The translations.
@@ -92,7 +90,6 @@ class Translator(abc.ABC):
             )
             for i, result in zip(batch, results, strict=True):
                 candidates[i] = result
-            on_progress(len(batch))
         left = iter(candidates)
         return [Translation.join([next(left) for _ in part]) for part in parts]
 

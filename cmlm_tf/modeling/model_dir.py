@@ -119,7 +119,7 @@ def load_model(
         (WEIGHTS_FILE, "weights_sha256"),
     ):
         check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
-    with _dtype_policy(dtype):
+    with dtype_policy(dtype):
         model = ROLES[description["role"]](_transformer_config(folder, description))
     try:
         model.load_weights(folder / WEIGHTS_FILE)
@@ -207,7 +207,7 @@ def _transformer_config(folder: Path, description: dict) -> TransformerConfig:
 
 
 @contextlib.contextmanager
-def _dtype_policy(name: str) -> Iterator[None]:
+def dtype_policy(name: str) -> Iterator[None]:
     """Makes the layers built inside compute in the given type."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)

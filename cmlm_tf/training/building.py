@@ -1,8 +1,5 @@
 """From a config to a model that `fit` can train."""
 
-import contextlib
-from collections.abc import Iterator
-
 import keras
 import ml_collections
 import tensorflow as tf
@@ -12,7 +9,12 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.initialization import initialize_from_teacher
-from cmlm_tf.modeling.model_dir import ROLES, load_model, read_description
+from cmlm_tf.modeling.model_dir import (
+    ROLES,
+    dtype_policy,
+    load_model,
+    read_description,
+)
 from cmlm_tf.training.optimizer import Adam
 from cmlm_tf.training.schedules import InverseSquareRoot
 from cmlm_tf.training.steps import StudentTraining, TeacherTraining, TrainingModel
@@ -60,7 +62,7 @@ def build(
         teacher.
     """
     keras.utils.set_random_seed(config.seed)
-    with _dtype_policy(config.training.dtype), strategy.scope():
+    with dtype_policy(config.training.dtype), strategy.scope():
         training = _wrap(config, ROLES[config.role](sizes))
         optimizer = _optimizer(config)
         optimizer.build(training.trainable_variables)
@@ -105,13 +107,3 @@ def _optimizer(config: ml_collections.ConfigDict) -> Adam:
         use_ema=True,
         ema_momentum=config.training.ema_decay,
     )
-
-
-@contextlib.contextmanager
-def _dtype_policy(name: str) -> Iterator[None]:
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(name)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
