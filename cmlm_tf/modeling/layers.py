@@ -213,14 +213,15 @@ class SharedEmbedding(keras.layers.Layer):
         Returns:
             float `[..., model_dim]` in the layer's compute dtype.
         """
-        embedded = tf.gather(self._table(), ids) * self._scale
-        return embedded + tf.gather(
-            tf.constant(self._positions, embedded.dtype), positions
-        )
+        # Gathered before it is cast: the gradient of an id that occurs ten
+        # thousand times in a batch must not be summed in bfloat16.
+        embedded = tf.gather(tf.convert_to_tensor(self.table), ids) * self._scale
+        embedded += tf.gather(tf.constant(self._positions), positions)
+        return tf.cast(embedded, self.compute_dtype)
 
     def logits(self, states: tf.Tensor) -> tf.Tensor:
         """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
-        table = self._table()
+        table = self.output_table()
         flat = tf.reshape(states, [-1, table.shape[1]])
         # With the table on the left a CPU takes half the time for few states.
         logits = tf.transpose(tf.matmul(table, flat, transpose_b=True))
@@ -229,7 +230,8 @@ class SharedEmbedding(keras.layers.Layer):
             logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], 0)
         )
 
-    def _table(self) -> tf.Tensor:
+    def output_table(self) -> tf.Tensor:
+        """Returns `[vocab_size, model_dim]` in the compute dtype."""
         return tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
 
 

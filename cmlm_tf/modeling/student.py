@@ -57,6 +57,19 @@ class ConditionalMaskedLM(Transformer):
             length logits `[batch, sources, max_length]` as `LengthPredictor`
             returns them.
         """
+        states, lengths = self.target_states(batch, training)
+        return self.embedding.logits(states), lengths
+
+    def target_states(
+        self, batch: dict[str, tf.Tensor], training: bool
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns what the logits are made of, and the length logits.
+
+        The arguments are those of `call`.
+
+        Returns:
+            float `[batch, targets, model_dim]`, and the second result of `call`.
+        """
         memory = self.encode(
             batch["source_ids"],
             batch["source_segments"],
@@ -65,11 +78,11 @@ class ConditionalMaskedLM(Transformer):
         )
         segments = batch["target_segments"]
         allowed = same_segment(segments, segments)
-        logits = self.decode(batch, memory, allowed, training)
+        states = self.decode(batch, memory, allowed, training)
         lengths = self.length_predictor(
             memory, batch["source_segments"], training=training
         )
-        return logits, lengths
+        return states, lengths
 
     def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:
         """Encodes the sources once for all passes.

@@ -44,6 +44,13 @@ class AutoregressiveTransformer(Transformer):
         Returns:
             float32 raw logits `[batch, targets, vocab_size]`.
         """
+        return self.embedding.logits(self.target_states(batch, training))
+
+    def target_states(self, batch: dict[str, tf.Tensor], training: bool) -> tf.Tensor:
+        """Returns what the logits are made of: float `[batch, targets, model_dim]`.
+
+        The arguments are those of `call`.
+        """
         memory = self.encode(
             batch["source_ids"],
             batch["source_segments"],

@@ -157,7 +157,7 @@ class Transformer(keras.Model):
         self_allowed: tf.Tensor,
         training: bool,
     ) -> tf.Tensor:
-        """Decodes whole targets and projects them to the vocabulary.
+        """Decodes whole targets, up to what the vocabulary's table multiplies.
 
         Args:
             batch: `decoder_ids`, `target_positions`, `target_segments`, each
@@ -167,13 +167,12 @@ class Transformer(keras.Model):
             training: whether dropout is on.
 
         Returns:
-            float32 logits `[batch, targets, vocab_size]`.
+            float `[batch, targets, model_dim]`.
         """
-        states = self.decoder(
+        return self.decoder(
             self.embedding(batch["decoder_ids"], batch["target_positions"]),
             self_allowed,
             memory,
             same_segment(batch["target_segments"], batch["source_segments"]),
             training=training,
         )
-        return self.embedding.logits(states)

@@ -57,29 +57,56 @@ def smoothed_cross_entropy(
     >>> print(f"{loss[0]:.4f}")  # log(e^2 + 1 + 1) - 2
     0.2395
     """
-    spread = tf.cast(allowed, tf.float32) / tf.math.count_nonzero(
-        allowed, dtype=tf.float32
-    )
 
     @tf.custom_gradient
     def loss_fn(logits):
-        scores = tf.cast(logits, tf.float32)
-        log_normalizer = tf.reduce_logsumexp(_ban(scores, allowed), axis=-1)
-        label_score = tf.gather(scores, labels, axis=-1, batch_dims=labels.shape.rank)
-        mean_score = tf.tensordot(scores, spread, axes=1)
-        loss = log_normalizer - (1 - smoothing) * label_score - smoothing * mean_score
+        loss, _, by_logits = smoothed_loss_and_gradient(
+            logits, labels, allowed, smoothing
+        )
 
         def gradient(upstream):
-            probs = tf.exp(
-                _ban(tf.cast(logits, tf.float32), allowed) - log_normalizer[..., None]
-            )
-            is_label = labels[..., None] == tf.range(tf.shape(allowed)[0])
-            target = smoothing * spread + tf.where(is_label, 1 - smoothing, 0.0)
-            return tf.cast(upstream[..., None] * (probs - target), logits.dtype)
+            return tf.cast(upstream[..., None], logits.dtype) * by_logits
 
         return loss, gradient
 
     return loss_fn(logits)
+
+
+def smoothed_loss_and_gradient(
+    logits: tf.Tensor, labels: tf.Tensor, allowed: tf.Tensor, smoothing: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Computes `smoothed_cross_entropy` and its gradient by the logits.
+
+    Args:
+        logits: as there.
+        labels: as there.
+        allowed: as there.
+        smoothing: as there.
+
+    Returns:
+        float32 loss `[...]`, bool `[...]`, True where the label is the best
+        allowed subword or as good, and the gradient `[..., vocab_size]`,
+        softmax minus label distribution, in the dtype of the logits.
+    """
+    spread = tf.cast(allowed, tf.float32) / tf.math.count_nonzero(
+        allowed, dtype=tf.float32
+    )
+    scores = tf.cast(logits, tf.float32)
+    is_label = labels[..., None] == tf.range(tf.shape(allowed)[0])
+    best = tf.reduce_max(_ban(scores, allowed), axis=-1)
+    weights = tf.where(allowed, tf.exp(scores - best[..., None]), 0.0)
+    total = tf.reduce_sum(weights, axis=-1)
+    label_score = tf.reduce_sum(tf.where(is_label, scores, 0.0), axis=-1)
+    mean_score = tf.reduce_sum(scores * spread, axis=-1)
+    loss = (
+        tf.math.log(total)
+        + best
+        - (1 - smoothing) * label_score
+        - smoothing * mean_score
+    )
+    target = smoothing * spread + tf.where(is_label, 1 - smoothing, 0.0)
+    by_logits = tf.cast(weights / total[..., None] - target, logits.dtype)
+    return loss, label_score == best, by_logits
 
 
 def _ban(scores: tf.Tensor, allowed: tf.Tensor) -> tf.Tensor:

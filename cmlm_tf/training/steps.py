@@ -18,6 +18,7 @@ from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training import losses
+from cmlm_tf.training.vocabulary_loss import vocabulary_loss
 
 Batch = dict[str, tf.Tensor]
 Scalars = dict[str, tf.Tensor]
@@ -152,17 +153,18 @@ class TrainingModel(keras.Model, abc.ABC):
         # With several workers, Keras fails on logs that are scalars or none.
         return {"targets": counts["targets"][tf.newaxis]}
 
-    def _token_sums(self, logits: tf.Tensor, batch: Batch, mask: tf.Tensor) -> Scalars:
-        labels = batch["target_ids"]
-        token_losses = losses.smoothed_cross_entropy(
-            logits, labels, self.allowed, self.label_smoothing
+    def _token_sums(
+        self, states: tf.Tensor, batch: Batch, wanted: tf.Tensor
+    ) -> Scalars:
+        loss, num_correct = vocabulary_loss(
+            states,
+            tf.convert_to_tensor(self.model.embedding.table),
+            batch["target_ids"],
+            wanted,
+            self.allowed,
+            self.label_smoothing,
         )
-        return {
-            "token_loss": losses.masked_sum(token_losses, mask),
-            "accuracy": losses.count(
-                losses.is_best(logits, labels, self.allowed) & mask
-            ),
-        }
+        return {"token_loss": loss, "accuracy": num_correct}
 
 
 class TeacherTraining(TrainingModel):
@@ -185,8 +187,8 @@ class TeacherTraining(TrainingModel):
 
     def sums(self, batch: Batch, training: bool) -> Scalars:
         """Sums loss and correct predictions over target subwords."""
-        logits = self.model(batch, training=training)
-        return self._token_sums(logits, batch, batch["target_segments"] > 0)
+        states = self.model.target_states(batch, training)
+        return self._token_sums(states, batch, batch["target_segments"] > 0)
 
 
 class StudentTraining(TrainingModel):
@@ -224,9 +226,9 @@ class StudentTraining(TrainingModel):
 
     def sums(self, batch: Batch, training: bool) -> Scalars:
         """Sums over masked targets, and of the lengths over sentences."""
-        logits, length_logits = self.model(batch, training=training)
+        states, length_logits = self.model.target_states(batch, training)
         masked = batch["decoder_ids"] == MASK_ID
-        token_sums = self._token_sums(logits, batch, masked)
+        token_sums = self._token_sums(states, batch, masked)
         return token_sums | self._length_sums(length_logits, batch)
 
     def _length_sums(self, logits: tf.Tensor, batch: Batch) -> Scalars:

@@ -1,0 +1,209 @@
+r"""Measures training: the update of `bin/train.py` on one batch of random text.
+
+Compilation is counted apart. The floating-point operations of the matrix
+products are compared with the rate of one large product on the same device.
+
+Examples:
+  python benchmarks/training.py --config=configs/en_de_base.py:student
+  python benchmarks/training.py --config=configs/grammar.py:teacher \
+      --vocab_size=1000 --updates=20 --config.data.tokens_per_batch=2048
+"""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+
+import keras
+import ml_collections
+import numpy as np
+import tensorflow as tf
+from absl import flags
+from ml_collections import config_flags
+
+from cmlm_tf import cli
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.special_ids import EOS_ID
+from cmlm_tf.training.building import build
+from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
+from cmlm_tf.training.inputs import with_decoder_inputs
+from cmlm_tf.training.steps import TrainingModel
+
+_CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
+_VOCAB_SIZE = flags.DEFINE_integer("vocab_size", 32_000, "Subwords.")
+_MEAN_LENGTH = flags.DEFINE_integer("mean_length", 28, "Subwords of a sentence.")
+_UPDATES = flags.DEFINE_integer("updates", 100, "Timed updates.")
+_DISTRIBUTE = flags.DEFINE_enum(
+    "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
+)
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
+flags.mark_flag_as_required("config")
+
+_FIRST_ID = 300
+_PRODUCT_SIZE = {True: 8192, False: 1024}  # by whether there is a GPU
+
+
+def main(_) -> None:
+    """Prints the figures as JSON."""
+    config = _CONFIG.value
+    figures = {"devices": _devices(), "config": config.to_dict()}
+    strategy = make_strategy(_DISTRIBUTE.value)
+    sizes = TransformerConfig(vocab_size=_VOCAB_SIZE.value, **config.model)
+    training = build(config, sizes, strategy)
+    batch = _random_batch(config)
+    figures |= _measure(training, config, batch, strategy)
+    if _DISTRIBUTE.value == "one_device":
+        figures["differentiate_ms"] = _differentiate_ms(training, config, batch)
+    operations = _operations(sizes, batch, config.role)
+    rate = _product_rate(config.training.dtype)
+    per_second = operations * figures["updates_per_second"]
+    figures["matrix_tflops"] = per_second / 1e12
+    figures["measured_peak_tflops"] = rate / 1e12
+    figures["share_of_peak"] = per_second / rate / strategy.num_replicas_in_sync
+    text = json.dumps(figures, indent=1)
+    print(text)
+    if _OUTPUT.value:
+        with open(_OUTPUT.value, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def _devices() -> list[str]:
+    gpus = tf.config.list_physical_devices("GPU")
+    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
+    return [d.get("device_name", "GPU") for d in details] or [platform.processor()]
+
+
+def _random_batch(config: ml_collections.ConfigDict) -> dict[str, np.ndarray]:
+    """Returns packed rows whose sentences have random lengths and subwords."""
+    rng = np.random.default_rng(config.seed)
+    length = config.data.row_lengths[-1]
+    rows = config.data.tokens_per_batch // length
+    batch = {}
+    for side in ("source", "target"):
+        for kind in ("ids", "segments", "positions"):
+            batch[f"{side}_{kind}"] = np.zeros([rows, length], np.int32)
+    for row in range(rows):
+        start, segment = 0, 1
+        while start < length:
+            size = int(np.clip(rng.gamma(4, _MEAN_LENGTH.value / 4), 2, length))
+            size = min(size, length - start)
+            place = np.s_[row, start : start + size]
+            for side in ("source", "target"):
+                ids = rng.integers(_FIRST_ID, _VOCAB_SIZE.value, size)
+                if side == "source" or config.role == "teacher":
+                    ids[-1] = EOS_ID
+                batch[f"{side}_ids"][place] = ids
+                batch[f"{side}_segments"][place] = segment
+                batch[f"{side}_positions"][place] = np.arange(size)
+            start, segment = start + size, segment + 1
+    return batch
+
+
+def _dataset(config, batch) -> tf.data.Dataset:
+    dataset = tf.data.Dataset.from_tensors(batch).repeat()
+    return with_decoder_inputs(dataset, config.role, config.seed)
+
+
+class _Clock(keras.callbacks.Callback):
+    """Notes when each update was asked for, and waits for the last."""
+
+    def __init__(self):
+        super().__init__()
+        self.times = []
+
+    def on_train_begin(self, logs=None):
+        self.times.append(time.perf_counter())
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch < 2:
+            self.model.means()  # waits
+        self.times.append(time.perf_counter())
+
+    def on_train_end(self, logs=None):
+        self.model.means()
+        self.times[-1] = time.perf_counter()
+
+
+def _measure(
+    training: TrainingModel,
+    config: ml_collections.ConfigDict,
+    batch: dict[str, np.ndarray],
+    strategy: tf.distribute.Strategy,
+) -> dict[str, float]:
+    clock, updates = _Clock(), _UPDATES.value
+    del strategy
+    training.fit(
+        _dataset(config, batch),
+        steps_per_epoch=updates + 2,
+        callbacks=[clock],
+        shuffle=False,
+        verbose=0,
+    )
+    seconds = clock.times[-1] - clock.times[2]
+    targets = int((batch["target_segments"] > 0).sum())
+    return {
+        "first_update_s": clock.times[1] - clock.times[0],
+        "updates_per_second": updates / seconds,
+        "target_tokens_per_second": targets * updates / seconds,
+        "loss": training.objective(training.means()),
+    }
+
+
+def _differentiate_ms(
+    training: TrainingModel,
+    config: ml_collections.ConfigDict,
+    batch: dict[str, np.ndarray],
+) -> float:
+    """Returns the time of forward and backward pass alone."""
+    inputs = next(iter(_dataset(config, batch)))
+    counts = training.counts(inputs)
+
+    def run() -> None:
+        sums, gradients = training._differentiate(inputs, counts)
+        del gradients
+        float(sums["token_loss"])
+
+    return 1e3 * _seconds(run, 10)
+
+
+def _seconds(run: Callable[[], None], repeats: int) -> float:
+    run()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        run()
+    return (time.perf_counter() - start) / repeats
+
+
+def _operations(sizes: TransformerConfig, batch: dict, role: str) -> float:
+    """Returns the operations of an update's products, attention's own left out.
+
+    Three products of each weight, forward and backward, two operations a
+    weight and position; the student's vocabulary at half of the positions.
+    """
+    dim, inner = sizes.model_dim, sizes.feed_forward_dim
+    encoder = sizes.num_encoder_layers * (4 * dim * dim + 2 * dim * inner)
+    decoder = sizes.num_decoder_layers * (6 * dim * dim + 2 * dim * inner)
+    memory = sizes.num_decoder_layers * 2 * dim * dim
+    share = 1.0 if role == "teacher" else 0.5
+    vocabulary = share * sizes.vocab_size * dim
+    return 6.0 * batch["target_ids"].size * (encoder + memory + decoder + vocabulary)
+
+
+def _product_rate(dtype: str) -> float:
+    """Returns the operations per second of one large matrix product."""
+    size = _PRODUCT_SIZE[bool(tf.config.list_physical_devices("GPU"))]
+    compute = tf.bfloat16 if "bfloat16" in dtype else tf.float32
+    x = tf.cast(tf.random.normal([size, size]), compute)
+
+    @tf.function
+    def many(x):
+        y = x
+        for _ in range(10):
+            y = tf.matmul(x, y) * 1e-2
+        return tf.cast(y[0, 0], tf.float32)
+
+    return 10 * 2 * size**3 / _seconds(lambda: float(many(x)), 3)
+
+
+if __name__ == "__main__":
+    cli.run(main)
