@@ -199,6 +199,7 @@ class SharedEmbedding(keras.layers.Layer):
             name="table",
             shape=[config.vocab_size, config.model_dim],
             initializer=keras.initializers.RandomNormal(stddev=config.model_dim**-0.5),
+            autocast=False,
         )
         self.built = True
 
