@@ -28,7 +28,7 @@ SETTINGS = {
     "fcomb_thresh": (0.9, 0.5, 0.1, 0.01),
 }
 BEAMS = (1, 5)
-VOCAB_SIZE = 1000
+VOCAB_SIZE = 3000
 NUM_EXAMPLES = 5
 #: Many, as the models are tiny.
 SENTENCES_PER_BATCH = 256
@@ -59,7 +59,7 @@ def run_demo(
     if not subwords.exists():
         corpus = open_corpus(teacher_config.data.train)
         sentences = (side for pair in corpus for side in pair)
-        train_subword_model(sentences, subwords, VOCAB_SIZE)
+        train_subword_model(sentences, subwords, VOCAB_SIZE, "bpe")
     for config in (teacher_config, student_config):
         config.data.subword_model = str(subwords)
     teacher_dir = train(teacher_config, folder / "teacher")

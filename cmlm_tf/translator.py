@@ -28,7 +28,12 @@ Ids = Sequence[int]
 
 
 class Translator(abc.ABC):
-    """Translates lines with the model of a directory."""
+    """Translates lines with the model of a directory.
+
+    Attributes:
+        loaded: the model and its description.
+        xla: whether it is compiled, for each shape anew.
+    """
 
     def __init__(
         self,
@@ -47,7 +52,7 @@ class Translator(abc.ABC):
         """
         if xla is None:
             xla = bool(tf.config.list_physical_devices("GPU"))
-        self.loaded = loaded
+        self.loaded, self.xla = loaded, xla
         self.subwords = SubwordModel(loaded.subword_path)
         self.model = loaded.model
         self._shapes = BatchShapes(

@@ -37,6 +37,7 @@ class DemoTest(tf.test.TestCase):
         with (
             tempfile.TemporaryDirectory() as folder,
             mock.patch.object(demo, "SETTINGS", settings),
+            mock.patch.object(demo, "VOCAB_SIZE", 800),
         ):
             configs = tiny_config("teacher"), tiny_config("student")
             table = demo.run_demo(*configs, folder, test="grammar:test?size=6")

@@ -19,6 +19,8 @@ SETTING_SYMBOLS = {
     "fcomb_thresh": "tau",
 }
 
+_WARM_UP_SENTENCES = 8
+
 
 def sweep(
     translator: Translator,
@@ -29,8 +31,9 @@ def sweep(
 ) -> Iterator[QualitySpeedRow]:
     """Decodes a test set at every point and yields a row of the table for each.
 
-    Times leave out tracing: a translator first translates the whole set once
-    for each kind of graph, and again for the clock.
+    Times leave out tracing and compiling: for each kind of graph a translator
+    first translates a few sentences, or with XLA, which compiles for every
+    shape, the whole set.
 
     Args:
         translator: of a student or a teacher.
@@ -46,7 +49,8 @@ def sweep(
     for options in points:
         kind = getattr(options, "heuristic", getattr(options, "beam_size", None))
         if kind not in warm:
-            translator.translate(sources, options)
+            some = sources if translator.xla else sources[:_WARM_UP_SENTENCES]
+            translator.translate(some, options)
             warm.add(kind)
         start = time.perf_counter()
         translations = translator.translate(sources, options)
