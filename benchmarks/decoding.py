@@ -11,7 +11,6 @@ Examples:
 """
 
 import json
-import platform
 import random
 import resource
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from benchmarks.systems import (
     student_system,
     teacher_system,
 )
-from benchmarks.timing import measure_in_turn
+from benchmarks.timing import device_names, measure_in_turn
 from cmlm_tf import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
@@ -193,12 +192,9 @@ def _line(row: dict) -> str:
 
 
 def _write(rows: list[dict]) -> None:
-    gpus = tf.config.list_physical_devices("GPU")
-    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     machine = {
-        "devices": [d.get("device_name", "GPU") for d in details]
-        or [platform.processor()],
+        "devices": device_names(),
         "tensorflow": tf.__version__,
         "flags": {
             f.name: f.value for f in flags.FLAGS.get_key_flags_for_module(__file__)
@@ -206,7 +202,7 @@ def _write(rows: list[dict]) -> None:
         "peak_host_bytes": peak,
         "peak_gpu_bytes": [
             tf.config.experimental.get_memory_info(f"GPU:{i}")["peak"]
-            for i in range(len(gpus))
+            for i in range(len(tf.config.list_physical_devices("GPU")))
         ],
     }
     with atomic_write(_OUTPUT.value) as temporary:

@@ -1,11 +1,13 @@
 """Times systems in turn, so that a drifting machine slows all of them alike."""
 
 import dataclasses
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,3 +85,10 @@ def measure_in_turn(
         )
         for name in systems
     }
+
+
+def device_names() -> list[str]:
+    """Returns the names of the GPUs, or else of the processor."""
+    gpus = tf.config.list_physical_devices("GPU")
+    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
+    return [d.get("device_name", "GPU") for d in details] or [platform.processor()]

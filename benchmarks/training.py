@@ -10,7 +10,6 @@ Examples:
 """
 
 import json
-import platform
 import time
 from collections.abc import Callable
 
@@ -21,7 +20,9 @@ import tensorflow as tf
 from absl import flags
 from ml_collections import config_flags
 
+from benchmarks.timing import device_names
 from cmlm_tf import cli
+from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
@@ -46,12 +47,12 @@ _PRODUCT_SIZE = {True: 8192, False: 1024}  # by whether there is a GPU
 def main(_) -> None:
     """Prints the figures as JSON."""
     config = _CONFIG.value
-    figures = {"devices": _devices(), "config": config.to_dict()}
+    figures = {"devices": device_names(), "config": config.to_dict()}
     strategy = make_strategy(_DISTRIBUTE.value)
     sizes = TransformerConfig(vocab_size=_VOCAB_SIZE.value, **config.model)
     training = build(config, sizes, strategy)
     batch = _random_batch(config)
-    figures |= _measure(training, config, batch, strategy)
+    figures |= _measure(training, config, batch)
     if _DISTRIBUTE.value == "one_device":
         figures["differentiate_ms"] = _differentiate_ms(training, config, batch)
     operations = _operations(sizes, batch, config.role)
@@ -63,14 +64,8 @@ def main(_) -> None:
     text = json.dumps(figures, indent=1)
     print(text)
     if _OUTPUT.value:
-        with open(_OUTPUT.value, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-
-
-def _devices() -> list[str]:
-    gpus = tf.config.list_physical_devices("GPU")
-    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
-    return [d.get("device_name", "GPU") for d in details] or [platform.processor()]
+        with atomic_write(_OUTPUT.value) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def _random_batch(config: ml_collections.ConfigDict) -> dict[str, np.ndarray]:
@@ -128,10 +123,8 @@ def _measure(
     training: TrainingModel,
     config: ml_collections.ConfigDict,
     batch: dict[str, np.ndarray],
-    strategy: tf.distribute.Strategy,
 ) -> dict[str, float]:
     clock, updates = _Clock(), _UPDATES.value
-    del strategy
     training.fit(
         _dataset(config, batch),
         steps_per_epoch=updates + 2,

@@ -222,7 +222,7 @@ class SharedEmbedding(keras.layers.Layer):
 
     def logits(self, states: tf.Tensor) -> tf.Tensor:
         """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
-        table = self.output_table()
+        table = tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
         flat = tf.reshape(states, [-1, table.shape[1]])
         # With the table on the left a CPU takes half the time for few states.
         logits = tf.transpose(tf.matmul(table, flat, transpose_b=True))
@@ -230,10 +230,6 @@ class SharedEmbedding(keras.layers.Layer):
         return tf.reshape(
             logits, tf.concat([tf.shape(states)[:-1], [table.shape[0]]], 0)
         )
-
-    def output_table(self) -> tf.Tensor:
-        """Returns `[vocab_size, model_dim]` in the compute dtype."""
-        return tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
 
 
 def dense(
