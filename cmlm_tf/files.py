@@ -1,6 +1,7 @@
 """Files that are either whole or not there."""
 
 import contextlib
+import glob
 import hashlib
 import os
 import tempfile
@@ -8,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cmlm_tf.errors import UserError
+
+_RANDOM_LENGTH = 8  # of the names that `tempfile` makes
 
 
 @contextlib.contextmanager
@@ -40,16 +43,34 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _temporary_beside(path: Path) -> Path:
     if path.is_dir():
         raise UserError(f"{path}: is a folder")
-    name, dot, suffixes = path.name.partition(".")
+    prefix, suffix = _affixes(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{name[:40]}.", suffix=dot + suffixes, dir=path.parent
-        )
+        handle, temporary = tempfile.mkstemp(suffix, prefix, path.parent)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
     os.close(handle)
     return Path(temporary)
+
+
+def _affixes(path: Path) -> tuple[str, str]:
+    """Returns what stands before and behind the random part of a temporary name."""
+    name, dot, suffixes = path.name.partition(".")
+    return f".{name[:40]}.", dot + suffixes
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Removes what killed processes left behind while they wrote to `path`.
+
+    Only for a path that no other process writes at the same time.
+
+    Args:
+        path: as given to `atomic_write`.
+    """
+    path = Path(path)
+    prefix, suffix = map(glob.escape, _affixes(path))
+    for leftover in path.parent.glob(prefix + "?" * _RANDOM_LENGTH + suffix):
+        leftover.unlink(missing_ok=True)
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, sha256_file
+from cmlm_tf.files import atomic_write, remove_leftovers, sha256_file
 
 
 def test_replaces_the_file_only_when_the_body_ends(tmp_path):
@@ -35,6 +35,18 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
         raise error
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_of_a_killed_write_go_and_nothing_else_does(tmp_path):
+    path = tmp_path / "out[1].weights.json"
+    others = [path, tmp_path / ".out.json", tmp_path / ".other.abcd1234.weights.json"]
+    for other in others:
+        other.write_text("kept")
+    with atomic_write(path) as temporary:
+        temporary.write_text("new")
+    temporary.write_text("left behind")
+    remove_leftovers(path)
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 def test_makes_the_folder(tmp_path):

@@ -19,7 +19,7 @@ from absl import logging
 import cmlm_tf
 from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, sha256_file
+from cmlm_tf.files import atomic_write, remove_leftovers, sha256_file
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.progress import Progress
@@ -168,6 +168,8 @@ class _Journal:
 
 def _resume(partial: Path, settings: dict[str, Any]) -> _Journal:
     """Cuts both files to what the journal vouches for."""
+    for name in (_JOURNAL_FILE, MANIFEST_FILE):
+        remove_leftovers(partial / name)
     path = partial / _JOURNAL_FILE
     if not path.exists():
         journal = _Journal(settings)

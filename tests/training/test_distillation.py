@@ -135,6 +135,14 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill(chunk_size=3)
         self.assert_complete()
 
+    def test_killed_while_a_file_was_written(self):
+        self.fail_at(3)
+        partial = self.folder / "out.partial"
+        for name in (".journal.abcd1234.json", ".manifest.abcd1234.json"):
+            (partial / name).write_text("{")
+        self.distill()
+        self.assert_complete()
+
     def test_other_settings(self):
         self.fail_at(3)
         with self.assertRaisesRegex(UserError, "made with beam_size 5, asked for 4"):
