@@ -103,7 +103,7 @@ def _optimizer(config: ml_collections.ConfigDict) -> Adam:
         beta_1=0.9,
         beta_2=0.98,
         epsilon=1e-9,
-        global_clipnorm=config.training.clip_norm,
-        use_ema=True,
-        ema_momentum=config.training.ema_decay,
+        clip_norm=config.training.clip_norm,
+        average_decay=config.training.ema_decay,
+        jit_compile=config.training.jit_compile,
     )

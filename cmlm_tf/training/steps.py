@@ -57,9 +57,7 @@ class TrainingModel(keras.Model, abc.ABC):
             model: with its weights made.
             terms: the reported means by name.
             label_smoothing: share spread over the allowed vocabulary.
-            jit_compile: whether XLA compiles forward and backward pass. The
-                optimizer stays outside: its hundreds of small updates cost
-                XLA more time to compile than they take to run.
+            jit_compile: whether XLA compiles forward and backward pass.
         """
         super().__init__()
         self.model = model
@@ -104,7 +102,7 @@ class TrainingModel(keras.Model, abc.ABC):
         """Updates the weights once; `means` has the results."""
         counts = _add_over_replicas(self.counts(batch))
         sums, gradients = self._differentiate(batch, counts)
-        self.optimizer.apply(gradients, self.trainable_variables)
+        self.optimizer.update(gradients)
         return self._record(_add_over_replicas(sums), counts)
 
     def test_step(self, batch: Batch) -> Scalars:

@@ -1,12 +1,14 @@
 import keras
 import numpy as np
 import tensorflow as tf
+from absl.testing import parameterized
 
 from cmlm_tf.training.optimizer import Adam
 
 
-class AdamTest(tf.test.TestCase):
-    def test_equals_the_paper_with_clipping_and_average(self):
+class AdamTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters(False, True)
+    def test_equals_the_paper_with_clipping_and_average(self, jit_compile):
         """Kingma & Ba (2015), algorithm 1, epsilon as in its section 2's end."""
         rng = np.random.default_rng(0)
         rate, beta_1, beta_2, epsilon, decay, clip = 0.1, 0.9, 0.98, 1e-9, 0.7, 1.5
@@ -17,10 +19,11 @@ class AdamTest(tf.test.TestCase):
             beta_1,
             beta_2,
             epsilon,
-            global_clipnorm=clip,
-            use_ema=True,
-            ema_momentum=decay,
+            clip_norm=clip,
+            average_decay=decay,
+            jit_compile=jit_compile,
         )
+        optimizer.build(variables)
         m, v = ([np.zeros_like(w) for w in weights] for _ in range(2))
         averages = None
         for step in range(1, 6):
@@ -41,7 +44,7 @@ class AdamTest(tf.test.TestCase):
                 w if averages is None else decay * a + (1 - decay) * w
                 for w, a in zip(weights, averages or weights, strict=True)
             ]
-            optimizer.apply([tf.constant(g, tf.float32) for g in gradients], variables)
+            optimizer.update([tf.constant(g, tf.float32) for g in gradients])
         for variable, weight in zip(variables, weights, strict=True):
             self.assertAllClose(variable, weight, rtol=1e-4, atol=1e-5)
         for variable, average in zip(optimizer.averages, averages, strict=True):

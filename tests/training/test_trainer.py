@@ -74,11 +74,11 @@ class TrainTest(parameterized.TestCase):
         config = small_config(self.folder)
         config.model.update(model_dim=32, feed_forward_dim=64, dropout=0.0)
         config.training.update(
-            max_steps=300, warmup_steps=60, log_every=100, checkpoint_every=300
+            max_steps=400, warmup_steps=60, log_every=100, checkpoint_every=400
         )
         config.training.update(learning_rate_scale=1.0, ema_decay=0.9)
         config.data.dev = config.data.train
-        config.evaluation.update(every=150, bleu_sentences=20, select_by="bleu")
+        config.evaluation.update(every=200, bleu_sentences=20, select_by="bleu")
         translator = load_translator(train(config, self.folder / "run"))
         source, target = map(Path, config.data.train.removeprefix("files:").split(","))
         results = translator.translate(
