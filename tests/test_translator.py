@@ -56,6 +56,25 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(a.iterations, b.iterations)
             self.assertAllClose(a.score, b.score, atol=1e-3)
 
+    def test_bfloat16_scores_are_near_those_of_float32(self):
+        """A number has 8 significant bits; scores are means of -0.1 to -3."""
+        exact, rough = (
+            load_translator(model_dir("student"), dtype)
+            for dtype in ("float32", "bfloat16")
+        )
+        options = UnmaskingOptions("mask_predict", 1)  # one pass: errors stay small
+        for a, b in zip(
+            exact.translate(LINES, options),
+            rough.translate(LINES, options),
+            strict=True,
+        ):
+            self.assertAllClose(a.score, b.score, atol=0.05)
+
+    def test_teacher_translates_in_bfloat16(self):
+        translator = load_translator(model_dir("teacher"), "bfloat16")
+        for line, translation in zip(LINES, translator.translate(LINES), strict=True):
+            self.assertEqual(translation.num_tokens > 0, bool(line.strip()))
+
     @parameterized.product(role=["teacher", "student"])
     def test_a_long_line_is_split_and_joined(self, role):
         translator = load_translator(model_dir(role))

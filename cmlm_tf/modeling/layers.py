@@ -216,7 +216,8 @@ class SharedEmbedding(keras.layers.Layer):
         """
         # Gathered before it is cast: the gradient of an id that occurs ten
         # thousand times in a batch must not be summed in bfloat16.
-        embedded = tf.gather(tf.convert_to_tensor(self.table), ids) * self._scale
+        embedded = tf.gather(tf.convert_to_tensor(self.table), ids)
+        embedded = tf.cast(embedded, tf.float32) * self._scale
         embedded += tf.gather(tf.constant(self._positions), positions)
         return tf.cast(embedded, self.compute_dtype)
 
