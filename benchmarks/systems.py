@@ -12,7 +12,8 @@ from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import ROLES, LoadedModel
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.special_ids import EOS_ID
-from cmlm_tf.translator import StudentTranslator, TeacherTranslator
+from cmlm_tf.student_translator import StudentTranslator
+from cmlm_tf.teacher_translator import TeacherTranslator
 
 
 @dataclasses.dataclass(frozen=True)

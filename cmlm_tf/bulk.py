@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write
 from cmlm_tf.progress import Progress
 from cmlm_tf.translation import Candidate, Translation
-from cmlm_tf.translator import Translator
 
 #: Lines translated together: enough to sort them into batches of like length.
 LINES_PER_CHUNK = 4096

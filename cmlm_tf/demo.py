@@ -9,6 +9,7 @@ from pathlib import Path
 import ml_collections
 from absl import logging
 
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.evaluation.plots import plot_quality_speed
@@ -17,7 +18,7 @@ from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
-from cmlm_tf.translator import Translator, load_translator
+from cmlm_tf.translator import load_translator
 
 #: Four settings of each heuristic, from slow to fast.
 SETTINGS = {

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from cmlm_tf.decoding.heuristics import validate_setting
+from cmlm_tf.decoding.heuristics import LARGEST_SETTING, validate_setting
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 
@@ -45,8 +45,11 @@ class UnmaskingOptions:
             )
         for name in ("length_beam", "max_iterations"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name} must be at least 1, not {value}")
+            if value is not None and not 1 <= value <= LARGEST_SETTING:
+                raise UserError(
+                    f"{name} must be at least 1 and at most {LARGEST_SETTING}, "
+                    f"not {value}"
+                )
         if self.oracle_spread < 0:
             raise UserError(f"oracle_spread must not be below 0: {self.oracle_spread}")
         if self.drop_losing_candidates and self.strategy != "update_masked_sub":

@@ -9,7 +9,7 @@ MASK_ID = 4
 MASK_PIECE = "<mask>"
 
 #: Ids that a student never writes: their logits are minus infinity.
-STUDENT_BANNED_IDS = (PAD_ID, BOS_ID, EOS_ID, MASK_ID)
+STUDENT_BANNED_IDS = (PAD_ID, UNK_ID, BOS_ID, EOS_ID, MASK_ID)
 
 #: Ids that a teacher never writes; it ends a sentence with EOS.
-TEACHER_BANNED_IDS = (PAD_ID, BOS_ID, MASK_ID)
+TEACHER_BANNED_IDS = (PAD_ID, UNK_ID, BOS_ID, MASK_ID)

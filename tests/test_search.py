@@ -6,12 +6,12 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
+from cmlm_tf.base_translator import as_arrays
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.lengths import length_beam
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.search import unmask_sentences
-from cmlm_tf.translator import as_arrays
 from tests.decoding import oracle
 from tests.modeling.small import make_student, random_sources
 

@@ -13,6 +13,7 @@ LINES = [
     "",
     "a house",
     "   \t ",
+    "\u0085",
     "two dogs and three cats like the old red boat under the tree",
     "tree",
 ]
@@ -147,6 +148,8 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         ({"heuristic": "best"}, "heuristic must be one of"),
         ({"setting": 1.5}, "tau must be from 0 to 1"),
         ({"heuristic": "fixed_k", "setting": 0}, "at least 1"),
+        ({"heuristic": "fixed_k", "setting": 2**31}, "at most 1000000"),
+        ({"max_iterations": 2**32}, "at most 1000000"),
         ({"heuristic": "mask_predict", "setting": 2.5}, "whole number"),
         ({"strategy": "update_none"}, "strategy must be one of"),
         ({"length_beam": 0}, "length_beam must be at least 1"),
@@ -168,6 +171,38 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         translator = load_translator(model_dir("student"))
         with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
             translator.translate(LINES, UnmaskingOptions(length_beam=25))
+
+    def test_the_largest_settings_are_as_those_that_suffice(self):
+        translator = load_translator(model_dir("student"))
+        for heuristic in ("mask_predict", "fixed_k"):
+            most, enough = (
+                translator.translate(
+                    LINES,
+                    UnmaskingOptions(heuristic, number, max_iterations=number),
+                )
+                for number in (1_000_000, 24)  # no target is longer
+            )
+            self.assertEqual(most, enough)
+
+    @parameterized.parameters(
+        ("student", BeamOptions(), "takes UnmaskingOptions, not BeamOptions"),
+        ("teacher", UnmaskingOptions(), "takes BeamOptions, not UnmaskingOptions"),
+    )
+    def test_options_of_the_other_model(self, role, options, message):
+        translator = load_translator(model_dir(role))
+        with self.assertRaisesRegex(UserError, message):
+            translator.translate(LINES, options)
+
+    def test_a_string_is_no_list_of_lines(self):
+        with self.assertRaisesRegex(UserError, "list of lines"):
+            load_translator(model_dir("student")).translate("a house")
+
+    def test_an_endless_oracle_spread_has_every_length_once(self):
+        translator = load_translator(model_dir("student"))
+        options = UnmaskingOptions(oracle_spread=10**9)
+        (translation,) = translator.translate(["a house"], options, ["ein Haus"])
+        lengths = sorted(len(c.tokens) for c in translation.candidates[0])
+        self.assertEqual(lengths, list(range(1, 25)))
 
     def test_no_lines(self):
         self.assertEqual(load_translator(model_dir("student")).translate([]), [])

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？;:])\s+")
-_WORD_END = re.compile(r"\s+")
-
+# Both keep the white space; no blank follows a sentence in Chinese.
+_SENTENCE_END = re.compile(r"(?<=[.!?;:]\s)|(?<=[。！？；])")
+_WORD_END = re.compile(r"(?<=\s)")
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -32,16 +32,26 @@ def split_line(text: str, max_subwords: int, count: Count) -> list[str]:
     """
     if count([text])[0] <= max_subwords:
         return [text]
-    parts = _SENTENCE_END.split(text)
+    pieces = _pieces(text, max_subwords, count)
+    return [part.strip() for part in _fill(pieces, max_subwords, count)]
+
+
+def _pieces(text: str, max_subwords: int, count: Count) -> list[str]:
+    """Cuts where possible at sentence ends, with the white space kept."""
+    parts = _split(_SENTENCE_END, text)
     if len(parts) == 1:
-        parts = _WORD_END.split(text.strip())
+        parts = _split(_WORD_END, text)
     if len(parts) == 1:
         return _halve(text, max_subwords, count)
     pieces: list[str] = []
     for part, size in zip(parts, count(parts), strict=True):
         fits = size <= max_subwords
-        pieces += [part] if fits else split_line(part, max_subwords, count)
-    return _fill(pieces, max_subwords, count)
+        pieces += [part] if fits else _pieces(part, max_subwords, count)
+    return pieces
+
+
+def _split(boundary: re.Pattern, text: str) -> list[str]:
+    return [part for part in boundary.split(text) if part.strip()] or [text]
 
 
 def _halve(word: str, max_subwords: int, count: Count) -> list[str]:
@@ -60,7 +70,7 @@ def _fill(pieces: list[str], max_subwords: int, count: Count) -> list[str]:
     room = 0
     for piece, size in zip(pieces, count(pieces), strict=True):
         if filled and size <= room:
-            filled[-1] += f" {piece}"
+            filled[-1] += piece
             room -= size
         else:
             filled.append(piece)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MODEL_TYPES = ("unigram", "bpe")
 SIZE_MULTIPLE = 8
 
+_WORD_START = "\u2581"
+
 _RESERVED_PIECES = {
     PAD_ID: "<pad>",
     UNK_ID: "<unk>",
@@ -90,8 +92,9 @@ def train_subword_model(
         )
     except RuntimeError as error:
         raise _training_error(error, errors) from error
+    cut = _cut(model.getvalue(), vocab_size)
     with atomic_write(path) as temporary:
-        temporary.write_bytes(_padded(model.getvalue()))
+        temporary.write_bytes(cut)
 
 
 def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
@@ -125,16 +128,19 @@ def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
     return UserError(f"subword model: {text.rpartition('] ')[2].strip()}")
 
 
-def _padded(model: bytes) -> bytes:
-    """Fills a vocabulary that came out small up to the next multiple of 8."""
+def _cut(model: bytes, asked: int) -> bytes:
+    """Cuts a vocabulary that came out small down to a multiple of 8.
+
+    The last pieces are the rarest; their characters are written as bytes. Only
+    the mark of a word's start has to stay a piece.
+    """
     proto = ModelProto.FromString(model)
-    for number in range(-len(proto.pieces) % SIZE_MULTIPLE):
-        proto.pieces.add(
-            piece=f"<unused_{number}>",
-            score=0.0,
-            type=ModelProto.SentencePiece.CONTROL,
-        )
-    asked, size = proto.trainer_spec.vocab_size, len(proto.pieces)
+    places = [i for i, p in enumerate(proto.pieces) if p.piece != _WORD_START]
+    for place in places[len(places) - len(proto.pieces) % SIZE_MULTIPLE :][::-1]:
+        del proto.pieces[place]
+    if len(proto.pieces) < len(_RESERVED_PIECES) + _NUM_BYTES:
+        raise UserError("subword model: too little text to train on")
+    size = len(proto.pieces)
     if size < asked:
         logging.warning("the text yields only %d subwords, not %d", size, asked)
     proto.trainer_spec.vocab_size = size

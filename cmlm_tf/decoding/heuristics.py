@@ -266,6 +266,9 @@ HEURISTICS: dict[str, Any] = {
     "fcomb_thresh": FcombThresh,
 }
 
+#: Of T and K: whole in float32, and int32 holds its product with any length.
+LARGEST_SETTING = 1_000_000
+
 
 def validate_setting(name: str, value: float) -> None:
     """Checks a rule's name and the value of its T, K or tau.
@@ -281,7 +284,7 @@ def validate_setting(name: str, value: float) -> None:
 
     Raises:
         ValueError: the name is unknown, tau is outside 0 to 1, or T or K is not
-            a whole number of at least 1.
+            a whole number from 1 to `LARGEST_SETTING`.
     """
     if name not in HEURISTICS:
         names = ", ".join(HEURISTICS)
@@ -290,7 +293,8 @@ def validate_setting(name: str, value: float) -> None:
     if field == "tau":
         if not 0 <= value <= 1:
             raise ValueError(f"{name}: tau must be from 0 to 1, not {value}")
-    elif not (value >= 1 and float(value).is_integer()):
+    elif not (1 <= value <= LARGEST_SETTING and float(value).is_integer()):
         raise ValueError(
-            f"{name}: {field} must be a whole number of at least 1, not {value}"
+            f"{name}: {field} must be a whole number of at least 1 and at most "
+            f"{LARGEST_SETTING}, not {value}"
         )

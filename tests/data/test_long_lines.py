@@ -32,6 +32,11 @@ class SplitLineTest(absltest.TestCase):
         parts = split_line("aaa bbb. ccc ddd. eee.", 9, count_characters)
         self.assertEqual(parts, ["aaa bbb.", "ccc ddd.", "eee."])
 
+    def test_chinese_sentences_have_no_blank_between(self):
+        sentence = "今天天气很好。我们走吧！"
+        parts = split_line(sentence * 3, 21, count_characters)
+        self.assertEqual(parts, [sentence + "今天天气很好。", "我们走吧！" + sentence])
+
     def test_a_short_line_is_not_touched(self):
         self.assertEqual(split_line("  a  b ", 2, count_characters), ["  a  b "])
 

@@ -187,11 +187,20 @@ class TrainTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters("unigram", "bpe")
     def test_a_small_corpus_gives_a_smaller_vocabulary(self, model_type):
-        model = SubwordModel(self.train(["abc abd"] * 20, 32000, model_type))
-        self.assertLess(model.vocab_size, 300)
-        self.assertEqual(model.vocab_size % 8, 0)
-        last = model.vocab_size - 1
-        self.assertEqual(model.decode([[last]]), [""])
+        path = self.train(["abc abd"] * 20, 32000, model_type)
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        size = len(pieces)
+        self.assertLess(size, 300)
+        self.assertEqual(size % 8, 0)
+        kinds = (pieces.is_control, pieces.is_unknown, pieces.is_unused)
+        special = [i for i in range(size) if any(kind(i) for kind in kinds)]
+        self.assertEqual(special, [PAD_ID, UNK_ID, BOS_ID, EOS_ID, MASK_ID])
+
+    @parameterized.product(model_type=["unigram", "bpe"], size=list(range(1, 12)))
+    def test_whatever_was_cut_off_is_written_as_bytes(self, model_type, size):
+        line = " ".join("abcdefghijkl"[:size])
+        model = SubwordModel(self.train([line] * 20, 32000, model_type))
+        self.assertEqual(model.decode(model.encode([line])), [line])
 
     @parameterized.parameters(
         (dict(vocab_size=401), "vocab_size 401: must be a multiple of 8"),

@@ -1,0 +1,189 @@
+"""What the translators of student and teacher have alike: text in, text out."""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+from absl import logging
+
+from cmlm_tf.data.long_lines import split_line
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import LoadedModel
+from cmlm_tf.shapes import BatchShapes
+from cmlm_tf.translation import Candidate, Translation
+
+Ids = Sequence[int]
+
+
+class Translator(abc.ABC):
+    """Translates lines with the model of a directory.
+
+    Attributes:
+        loaded: the model and its description.
+        xla: whether it is compiled, for each shape anew.
+        options_type: the class of its options.
+    """
+
+    options_type: type
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        sentences_per_batch: int = 64,
+        xla: bool | None = None,
+    ):
+        """Takes a loaded model.
+
+        Args:
+            loaded: the model and its subword model's file.
+            sentences_per_batch: the most sentences decoded side by side; of
+                long ones there are fewer.
+            xla: whether to compile for a small set of static shapes; None does
+                so where there is a GPU.
+        """
+        if xla is None:
+            xla = bool(tf.config.list_physical_devices("GPU"))
+        self.loaded, self.xla = loaded, xla
+        self.subwords = SubwordModel(loaded.subword_path)
+        self.model = loaded.model
+        self._shapes = BatchShapes(
+            sentences_per_batch, loaded.model.config.max_length, static=xla
+        )
+        self._functions: dict[Any, Callable] = {}
+
+    def translate(
+        self,
+        lines: Sequence[str],
+        options: Any = None,
+        references: Sequence[str] | None = None,
+    ) -> list[Translation]:
+        """Translates lines, one translation for each, in order.
+
+        A line longer than the model allows is split, its parts translated and
+        joined; one warning counts such lines.
+
+        Args:
+            lines: source text; empty and blank lines give empty translations.
+            options: of `options_type`, or None for the defaults.
+            references: target text whose lengths to use (oracle lengths), one
+                for each line; a teacher's hypotheses are no longer than them.
+
+        Returns:
+            The translations.
+
+        Raises:
+            UserError: options of another model, or a string for a list.
+        """
+        if isinstance(lines, str):
+            raise UserError("translate takes a list of lines, not one string")
+        parts = self._encode(lines)
+        lengths = self._reference_lengths(references, parts)
+        sources = [ids for line_parts in parts for ids in line_parts]
+        candidates: list[list[Candidate]] = [[] for _ in sources]
+        for batch in self._shapes.batches([len(ids) for ids in sources]):
+            results = self.decode_ids(
+                [sources[i] for i in batch],
+                options,
+                None if lengths is None else [lengths[i] for i in batch],
+            )
+            for i, result in zip(batch, results, strict=True):
+                candidates[i] = result
+        left = iter(candidates)
+        return [Translation.join([next(left) for _ in part]) for part in parts]
+
+    @abc.abstractmethod
+    def search(
+        self, sources: Sequence[Ids], options: Any, lengths: Sequence[int] | None
+    ) -> Any:
+        """Decodes one batch on the device.
+
+        Args:
+            sources: subword ids, without EOS, none empty.
+            options: of `options_type`.
+            lengths: reference lengths in subwords, or None; of a teacher's
+                hypotheses they are the most subwords.
+
+        Returns:
+            The structure of arrays that `collect` reads.
+        """
+
+    @abc.abstractmethod
+    def collect(self, result: Any, num_sentences: int) -> list[list[Candidate]]:
+        """Turns a batch's arrays into each sentence's candidates, best first."""
+
+    def decode_ids(
+        self,
+        sources: Sequence[Ids],
+        options: Any = None,
+        lengths: Sequence[int] | None = None,
+    ) -> list[list[Candidate]]:
+        """Decodes one batch; see `search` and `collect`."""
+        options = self.options_type() if options is None else options
+        if not isinstance(options, self.options_type):
+            raise UserError(
+                f"a {self.loaded.role} takes {self.options_type.__name__}, "
+                f"not {type(options).__name__}"
+            )
+        return self.collect(self.search(sources, options, lengths), len(sources))
+
+    def _encode(self, lines: Sequence[str]) -> list[list[Ids]]:
+        """Returns the parts of each line: none if blank, several if too long."""
+        room = self.model.config.max_length - 1
+
+        def count(texts: Sequence[str]) -> list[int]:
+            return [len(ids) for ids in self.subwords.encode(texts)]
+
+        parts: list[list[Ids]] = []
+        num_split = 0
+        for line, ids in zip(lines, self.subwords.encode(lines), strict=True):
+            if len(ids) <= room:
+                parts.append([ids] if ids and line.strip() else [])
+                continue
+            num_split += 1
+            split = self.subwords.encode(split_line(line, room, count))
+            parts.append([ids for ids in split if ids])
+        if num_split:
+            logging.warning(
+                "%d of %d lines are longer than the model's %d subwords and were "
+                "translated in parts",
+                num_split,
+                len(lines),
+                room,
+            )
+        return parts
+
+    def _reference_lengths(
+        self, references: Sequence[str] | None, parts: Sequence[Sequence[Ids]]
+    ) -> list[int] | None:
+        """Returns a length for each part; parts of a line share its length."""
+        if references is None:
+            return None
+        if len(references) != len(parts):
+            raise UserError(
+                f"{len(references)} references for {len(parts)} source lines"
+            )
+        longest = self.model.config.max_length
+        lengths = []
+        for ids, part in zip(self.subwords.encode(references), parts, strict=True):
+            share = -(-len(ids) // max(len(part), 1))
+            lengths += [min(max(share, 1), longest)] * len(part)
+        return lengths
+
+    def _function(self, key: Any, make: Callable[[], Callable]) -> Callable:
+        """Returns the compiled function of these options, made once."""
+        if key not in self._functions:
+            static = self._shapes.static
+            self._functions[key] = tf.function(
+                make(),
+                autograph=False,
+                jit_compile=static,
+                reduce_retracing=not static,
+            )
+        return self._functions[key]
+
+
+def as_arrays(result: Any) -> Any:
+    """Returns the same structure with numpy arrays for tensors."""
+    return tf.nest.map_structure(lambda x: x if x is None else x.numpy(), result)

@@ -1,0 +1,57 @@
+"""Translates by greedy or beam search."""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from cmlm_tf.base_translator import Translator, as_arrays
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.options import BeamOptions
+from cmlm_tf.search import search_sentences
+from cmlm_tf.translation import Candidate
+
+
+class TeacherTranslator(Translator):
+    """Greedy or beam search with an autoregressive Transformer."""
+
+    model: AutoregressiveTransformer
+    options_type = BeamOptions
+
+    def search(self, sources, options, lengths):
+        """Decodes one batch; see `Translator.search`."""
+        source_ids = self._shapes.pad(sources)
+        result = self._search(options.beam_size)(
+            source_ids,
+            tf.constant(options.length_penalty, tf.float32),
+            None if lengths is None else self._shapes.pad_lengths(lengths),
+            self._shapes.static_limit(source_ids),
+        )
+        return as_arrays(result)
+
+    def collect(self, result, num_sentences):
+        """Reads a `BeamResult`; see `Translator.collect`."""
+        tokens = [
+            result.token_ids[row, : result.lengths[row]].tolist()
+            for row in range(num_sentences)
+        ]
+        return [
+            [Candidate(text, tuple(ids), float(score), len(ids) + 1)]
+            for text, ids, score in zip(
+                self.subwords.decode(tokens), tokens, result.scores, strict=False
+            )
+        ]
+
+    def _search(self, beam_size: int) -> Callable:
+        """Returns the function from sources to the best hypotheses."""
+
+        def search(source_ids, alpha, limits, static_length):
+            return search_sentences(
+                self.model,
+                source_ids,
+                limits=limits,
+                beam_size=beam_size,
+                alpha=alpha,
+                static_length=static_length,
+            )
+
+        return self._function(beam_size, lambda: search)
