@@ -37,7 +37,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.training.ema_decay = 0.999  # of the averaged weights, which are kept
     config.training.dtype = "mixed_bfloat16"  # or float32
     config.training.jit_compile = True  # XLA; pays on GPU and TPU
-    config.training.steps_per_execution = 1  # updates per call from Python
+    config.training.steps_per_execution = 10  # updates per call from Python
     config.training.log_every = 100  # updates between reports
     config.training.checkpoint_every = 5000  # updates between checkpoints
 
