@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.data.text_files import one_line, read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write
 from cmlm_tf.progress import Progress
@@ -63,15 +63,6 @@ def translate_file(
                 print(json.dumps(record, ensure_ascii=False), file=json_file)
             counter.advance(len(lines))
     counter.close()
-
-
-def one_line(text: str) -> str:
-    r"""Replaces line ends inside a text by blanks.
-
-    >>> one_line("a\nb\rc")
-    'a b c'
-    """
-    return text.replace("\n", " ").replace("\r", " ")
 
 
 def as_record(translation: Translation, nbest: bool) -> dict[str, Any]:

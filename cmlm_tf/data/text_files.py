@@ -48,6 +48,15 @@ def _without_line_end(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
+def one_line(text: str) -> str:
+    r"""Replaces line ends inside a text by blanks.
+
+    >>> one_line("a\nb\rc")
+    'a b c'
+    """
+    return text.replace("\n", " ").replace("\r", " ")
+
+
 def require_text(path: str | Path) -> None:
     """Raises a `UserError` unless the file can be read and holds a line."""
     if next(read_lines(path), None) is None:
