@@ -50,8 +50,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Tells whether a path is there but is no regular file, such as a pipe."""
-    return os.path.exists(path) and not os.path.isfile(path)
+    """Tells whether a path is there but is neither file nor folder: a pipe, say."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 @contextlib.contextmanager
