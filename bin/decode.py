@@ -14,20 +14,12 @@ from absl import flags
 from cmlm_tf import cli
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.translator import load_translator
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines; stdin if left out.")
 _OUTPUT = flags.DEFINE_string("output", None, "Translations; stdout if left out.")
-_REFERENCES = flags.DEFINE_string(
-    "oracle_references", None, "Target lines whose lengths to use (oracle lengths)."
-)
-_JSONL = flags.DEFINE_string(
-    "jsonl", None, "File for one JSON object a line: text, score, iterations."
-)
-_NBEST = flags.DEFINE_bool(
-    "nbest", False, "Put all length candidates into the JSON objects."
-)
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 64, "Most sentences decoded side by side.", lower_bound=1
 )
@@ -43,6 +35,7 @@ define_decoding_flags()
 def main(argv: Sequence[str]) -> None:
     """Loads the model and translates."""
     del argv
+    options = decoding_options(read_description(_MODEL_DIR.value)["role"])
     translator = load_translator(
         _MODEL_DIR.value,
         _DTYPE.value,
@@ -53,10 +46,10 @@ def main(argv: Sequence[str]) -> None:
         translator,
         _INPUT.value,
         _OUTPUT.value,
-        decoding_options(translator.loaded.role),
-        references=_REFERENCES.value,
-        jsonl=_JSONL.value,
-        nbest=_NBEST.value,
+        options,
+        references=flags.FLAGS.oracle_references,
+        jsonl=flags.FLAGS.jsonl,
+        nbest=flags.FLAGS.nbest,
     )
 
 

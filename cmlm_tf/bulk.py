@@ -2,17 +2,20 @@
 
 import contextlib
 import dataclasses
+import functools
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
-from pathlib import Path
 from typing import Any, TextIO
 
 from cmlm_tf.base_translator import Translator
-from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.cli import stdout_errors
+from cmlm_tf.data.text_files import one_line, open_by_suffix, read_lines
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import atomic_write, errors_named, is_special
 from cmlm_tf.progress import Progress
 from cmlm_tf.translation import Candidate, Translation
 
@@ -43,48 +46,34 @@ def translate_file(
             the options ask for a trace.
 
     Raises:
-        UserError: a file that is missing or not UTF-8, or files of different
-            lengths; nothing is written then, but for what went to stdout.
+        UserError: a file that is missing or not UTF-8, files of different lengths,
+            or one for both outputs. Only stdout and pipes can hold a part then.
     """
-    total = None if source is None else sum(1 for _ in read_lines(source))
-    if references is not None and total is not None:
-        num_references = sum(1 for _ in read_lines(references))
-        if num_references != total:
-            raise UserError(
-                f"{source} has {total} lines, {references} has {num_references}"
-            )
-    counter = Progress(total, "lines", "translating")
-    with _writer(output) as text_file, _writer(jsonl, discard=True) as json_file:
-        for lines, chunk_references in _chunks(source, references):
-            translations = translator.translate(lines, options, chunk_references)
-            for translation in translations:
-                print(one_line(translation.text), file=text_file)
-                record = as_record(translation, nbest)
-                print(json.dumps(record, ensure_ascii=False), file=json_file)
+    if output and jsonl and os.path.realpath(output) == os.path.realpath(jsonl):
+        raise UserError(f"{output}: named for the translations and for the JSON lines")
+    source = source or _stdin()
+    counter = Progress(_num_lines(source, references), "lines", "translating")
+    json_lines = _line_writer(jsonl) if jsonl else contextlib.nullcontext()
+    with _line_writer(output) as write, json_lines as write_json:
+        for lines, others in _chunks(source, references):
+            for translation in translator.translate(lines, options, others):
+                write(one_line(translation.text))
+                if write_json:
+                    write_json(as_json(translation, nbest))
             counter.advance(len(lines))
     counter.close()
 
 
-def one_line(text: str) -> str:
-    r"""Replaces line ends inside a text by blanks.
-
-    >>> one_line("a\nb\rc")
-    'a b c'
-    """
-    return text.replace("\n", " ").replace("\r", " ")
-
-
-def as_record(translation: Translation, nbest: bool) -> dict[str, Any]:
-    """Returns what a JSON line holds of a translation."""
+def as_json(translation: Translation, nbest: bool) -> str:
+    """Returns the JSON line of a translation."""
     record = dataclasses.asdict(translation)
-    if not nbest:
-        del record["candidates"]
-        return record
-    record["candidates"] = [
-        [_candidate_record(candidate) for candidate in part]
-        for part in translation.candidates
-    ]
-    return record
+    del record["candidates"]
+    if nbest:
+        record["candidates"] = [
+            [_candidate_record(candidate) for candidate in part]
+            for part in translation.candidates
+        ]
+    return json.dumps(record, ensure_ascii=False)
 
 
 def _candidate_record(candidate: Candidate) -> dict[str, Any]:
@@ -94,45 +83,65 @@ def _candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise UserError("stdin is closed")
+    return "/dev/stdin"
+
+
+def _num_lines(source: str, references: str | None) -> int | None:
+    """Counts the lines and checks the references, unless one can be read but once."""
+    if is_special(source) or (references and is_special(references)):
+        return None
+    return sum(len(lines) for lines, _ in _chunks(source, references))
+
+
 def _chunks(
-    source: str | None, references: str | None
-) -> Iterator[tuple[list[str], Sequence[str] | None]]:
-    lines = read_lines("/dev/stdin" if source is None else source)
-    others = None if references is None else read_lines(references)
-    while chunk := list(islice(lines, LINES_PER_CHUNK)):
-        if others is None:
-            yield chunk, None
-        else:
-            yield chunk, list(islice(others, len(chunk)))
+    source: str, references: str | None
+) -> Iterator[tuple[list[str], list[str] | None]]:
+    """Yields lines and their references; raises if there are not as many."""
+    lines = read_lines(source)
+    others = read_lines(references) if references else iter(())
+    done = 0
+    while True:
+        chunk, part = (list(islice(side, LINES_PER_CHUNK)) for side in (lines, others))
+        if references and len(chunk) != len(part):
+            num_lines = done + len(chunk) + sum(1 for _ in lines)
+            num_others = done + len(part) + sum(1 for _ in others)
+            raise UserError(
+                f"{source} has {num_lines} lines, {references} has {num_others}"
+            )
+        if not chunk:
+            return
+        yield chunk, part if references else None
+        done += len(chunk)
 
 
 @contextlib.contextmanager
-def _writer(path: str | None, discard: bool = False) -> Iterator[TextIO | Any]:
-    """Yields a file that appears whole at the end; without a path, stdout."""
+def _line_writer(path: str | None) -> Iterator[Callable[[str], None]]:
+    """Yields what writes a line, to a file that appears whole at the end or to stdout.
+
+    Its errors name the file.
+    """
     if path is None:
-        yield _Discard() if discard else _utf8_stdout()
+        sys.stdout.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", newline="\n"
+        )
+        with stdout_errors():
+            os.write(sys.stdout.fileno(), b"")  # Fails at once where it is closed.
+        yield functools.partial(_write_line, sys.stdout, stdout_errors)
         return
-    try:
-        with (
-            atomic_write(Path(path)) as temporary,
-            open(temporary, "w", encoding="utf-8", newline="\n") as file,
-        ):
-            yield file
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+    named = functools.partial(errors_named, path)
+    with (
+        named(),
+        atomic_write(path) as temporary,
+        open_by_suffix(temporary, "wt", encoding="utf-8", newline="\n") as file,
+    ):
+        yield functools.partial(_write_line, file, named)
 
 
-def _utf8_stdout() -> TextIO:
-    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    return sys.stdout
-
-
-class _Discard:
-    """A file that forgets."""
-
-    def write(self, text: str) -> int:
-        """Takes the text."""
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Takes the lines."""
+def _write_line(
+    file: TextIO, errors: Callable[[], AbstractContextManager], line: str
+) -> None:
+    with errors():
+        print(line, file=file)

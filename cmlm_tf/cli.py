@@ -1,8 +1,9 @@
 """How every command starts and how its errors reach the user."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from absl import app, flags, logging
@@ -14,6 +15,13 @@ INTERRUPTED = 130
 # Fewer start-up notes of TensorFlow around the one line that a user needs. It is
 # read when TensorFlow is imported; the commands import this module before that.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+# A file that is opened later must not get the number of a closed stream, for then
+# it would get the log lines too. What is written to this stdout fails.
+if sys.stdout is None:
+    sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+if sys.stderr is None:
+    sys.stderr = open(os.devnull, "w")
 
 
 def run(main: Callable[[Sequence[str]], None]) -> None:
@@ -52,7 +60,8 @@ def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
 def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:
     try:
         main(arguments)
-        sys.stdout.flush()
+        with stdout_errors():
+            sys.stdout.flush()
     except BrokenPipeError:
         _leave_closed_pipe()
     except (UserError, OSError) as error:
@@ -60,6 +69,18 @@ def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) ->
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def stdout_errors() -> Iterator[None]:
+    """Names stdout in errors of the body; leaves if its reader has gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        _leave_closed_pipe()
+    except OSError as error:
+        _silence_stdout()
+        raise UserError(f"stdout: {error.strerror}") from error
 
 
 def _one_line(error: Exception) -> str:
@@ -87,9 +108,13 @@ def _missing_field(error: AttributeError | KeyError) -> str:
 
 
 def _leave_closed_pipe() -> NoReturn:
+    _silence_stdout()
+    sys.exit(1)
+
+
+def _silence_stdout() -> None:
     # The interpreter flushes stdout once more at exit; let that go nowhere.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(1)
 
 
 def _fail(line: str) -> NoReturn:

@@ -26,6 +26,16 @@ _UNMASKING_FLAGS = (
     "trace",
 )
 
+#: Flags that do nothing without another.
+_NEEDS = {
+    "nbest": "jsonl",
+    "trace": "nbest",
+    "oracle_spread": "oracle_references",
+}
+
+# The command's --help tells of the flags that it defines through this module.
+flags.disclaim_key_flags()
+
 
 def define_decoding_flags() -> None:
     """Defines the flags that `decoding_options` reads."""
@@ -45,6 +55,9 @@ def define_decoding_flags() -> None:
         "strategy", None, list(STRATEGIES), "Update strategy (update_masked_sub)."
     )
     flags.DEFINE_integer("length_beam", None, "Length candidates (default 5).")
+    flags.DEFINE_string(
+        "oracle_references", None, "Target lines whose lengths to use (oracle lengths)."
+    )
     flags.DEFINE_integer(
         "oracle_spread", None, "How far candidates lie around oracle lengths (0)."
     )
@@ -54,7 +67,9 @@ def define_decoding_flags() -> None:
         None,
         "Stop candidates that cannot win: same text, faster, their scores unknown.",
     )
-    flags.DEFINE_bool("trace", None, "Keep every pass, for --jsonl with --nbest.")
+    flags.DEFINE_string("jsonl", None, "JSON lines: text, score, iterations.")
+    flags.DEFINE_bool("nbest", False, "JSON with all candidates; needs --jsonl.")
+    flags.DEFINE_bool("trace", None, "JSON with every pass; needs --nbest.")
     flags.DEFINE_integer("beam_size", None, "A teacher's beam; 1 is greedy (5).")
     flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")
 
@@ -66,9 +81,12 @@ def decoding_options(role: str) -> UnmaskingOptions | BeamOptions:
         role: `teacher` or `student`.
 
     Raises:
-        UserError: a value out of range, or a flag of another model or heuristic.
+        UserError: a value out of range, or a flag that would do nothing.
     """
     values = flags.FLAGS.flag_values_dict()
+    for name, other in _NEEDS.items():
+        if values[name] and not values[other]:
+            raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
         _refuse(values, (*_UNMASKING_FLAGS, *_SETTING_FLAGS), "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))

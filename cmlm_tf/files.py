@@ -18,7 +18,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields a temporary path that takes the place of `path` on success.
 
     The temporary file lies in the same folder and has the same suffixes. If the
-    body raises, it is removed and whatever stood at `path` stays untouched.
+    body raises, it is removed and whatever stood at `path` stays untouched. A
+    link stays, the file that it names is replaced. A device or a pipe cannot be
+    replaced: its own path is yielded.
 
     Args:
         path: where the finished file shall stand; its folder is made.
@@ -29,26 +31,46 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         UserError: no file can be written in that folder, or `path` is a folder.
     """
-    path = Path(path)
-    temporary = _temporary_beside(path)
+    if os.path.isdir(path):
+        raise UserError(f"{path}: is a folder")
+    if is_special(path):
+        yield Path(path)
+        return
+    target = _without_links(path)
+    with errors_named(path):
+        temporary = _temporary_beside(target)
     try:
         yield temporary
-        _flush_to_disk(temporary)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        with errors_named(path):
+            _flush_to_disk(temporary)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _temporary_beside(path: Path) -> Path:
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder")
-    prefix, suffix = _affixes(path)
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Tells whether a path is there but is neither file nor folder: a pipe, say."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
+@contextlib.contextmanager
+def errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Makes an `OSError` of the body a `UserError` that names `path`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(suffix, prefix, path.parent)
+        yield
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from error
+
+
+def _without_links(path: str | os.PathLike[str]) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _temporary_beside(path: Path) -> Path:
+    prefix, suffix = _affixes(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(suffix, prefix, path.parent)
     os.close(handle)
     return Path(temporary)
 
@@ -67,7 +89,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Args:
         path: as given to `atomic_write`.
     """
-    path = Path(path)
+    path = _without_links(path)
     prefix, suffix = map(glob.escape, _affixes(path))
     for leftover in path.parent.glob(prefix + "?" * _RANDOM_LENGTH + suffix):
         leftover.unlink(missing_ok=True)

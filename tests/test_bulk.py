@@ -1,5 +1,6 @@
 """Whole files through bin/decode.py: one line out for each line in."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -20,15 +21,21 @@ ROOT = Path(__file__).resolve().parent.parent
 LINES = ["the small cat", "", "a house\u2028and a tree", " ", "two dogs"]
 
 
-def decode(*flags, stdin=None):
+def decode(*flags, stdin=None, stdout=subprocess.PIPE):
     """Runs bin/decode.py; returns the finished process."""
     return subprocess.run(
         [sys.executable, ROOT / "bin" / "decode.py", *flags],
         input=stdin,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
         timeout=300,
     )
+
+
+def last_line(result):
+    """Returns the last line of a finished process's stderr."""
+    return result.stderr.decode().strip().split("\n")[-1]
 
 
 class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
@@ -40,6 +47,14 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         self.source = self.folder / "in.en"
         self.source.write_text("".join(f"{line}\n" for line in LINES), "utf-8")
         self.output, self.jsonl = self.folder / "out.de", self.folder / "out.jsonl"
+
+    def pipe(self, text):
+        """Returns the path of a pipe that holds a text."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        with open(writer, "w", encoding="utf-8") as file:
+            file.write(text)
+        return f"/dev/fd/{reader}"
 
     def translate(self, **kwargs):
         translate_file(
@@ -82,6 +97,32 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
             self.translate(references=str(references))
         self.assertFalse(self.output.exists())
 
+    def test_pipes_are_read_once(self):
+        self.source = self.pipe("the cat\n" * 5)
+        self.translate(references=self.pipe("eins\n" * 5))
+        self.assertLen(self.records(), 5)
+        self.assertEqual(self.output.read_text("utf-8").count("\n"), 5)
+
+    @parameterized.parameters(2, 4)
+    def test_references_from_a_pipe_must_be_as_many(self, count):
+        self.source = self.pipe("the cat\n" * 3)
+        with self.assertRaisesRegex(UserError, f"has 3 lines, .* has {count}$"):
+            self.translate(references=self.pipe("eins\n" * count))
+        self.assertFalse(self.output.exists())
+
+    def test_outputs_are_compressed_by_suffix(self):
+        self.output = self.folder / "out.de.gz"
+        self.translate()
+        with gzip.open(self.output, "rt", encoding="utf-8") as file:
+            lines = file.read().split("\n")[:-1]
+        self.assertEqual(lines, [record["text"] for record in self.records()])
+
+    def test_both_outputs_in_one_file_are_refused(self):
+        self.jsonl.symlink_to(self.output)
+        with self.assertRaisesRegex(UserError, "out.de: named for .* and for"):
+            self.translate()
+        self.assertFalse(self.output.exists())
+
     def test_a_file_without_translations_is_not_left_behind(self):
         self.source.write_bytes(b"good\n\xff\xfe\n")
         self.output.write_text("what was there")
@@ -96,20 +137,43 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLen(lines, 4)
         self.assertEqual(lines[1], "")
 
+    def test_a_full_stdout_is_not_taken_for_the_file(self):
+        flags = [f"--model_dir={model_dir('student')}", f"--jsonl={self.jsonl}"]
+        with open("/dev/full", "wb") as full:
+            result = decode(*flags, stdin=b"cat\n", stdout=full)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(last_line(result), "error: stdout: No space left on device")
+
+    def test_a_reader_of_stdout_that_has_gone_is_no_fault_of_the_file(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        self.addCleanup(os.close, writer)
+        flags = [f"--model_dir={model_dir('student')}", f"--jsonl={self.jsonl}"]
+        result = decode(*flags, stdin=b"cat\n", stdout=writer)
+        self.assertEqual(result.returncode, 1)
+        self.assertFalse(last_line(result).startswith("error:"), result.stderr)
+
+    def test_help_tells_of_all_flags(self):
+        text = decode("--help").stdout.decode()
+        for flag in ("--input", "--tau", "--jsonl", "--[no]trace"):
+            self.assertIn(f"  {flag}: ", text)
+
     @parameterized.parameters(
         (["--tau=1.5"], "tau must be from 0 to 1"),
         (["--heuristic=fixed_k", "--tokens_per_iteration=0"], "at least 1"),
         (["--heuristic=fixed_k", "--tau=0.5"], "--tau is no setting of"),
         (["--beam_size=5"], "--beam_size needs a teacher"),
         (["--input=missing.en"], "missing.en"),
+        (["--nbest"], "--nbest needs --jsonl"),
+        (["--trace", "--jsonl=/dev/null"], "--trace needs --nbest"),
+        (["--oracle_spread=1"], "--oracle_spread needs --oracle_references"),
     )
     def test_bad_flags_are_one_line(self, flags, message):
         result = decode(f"--model_dir={model_dir('student')}", *flags, stdin=b"")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stdout, b"")
-        last = result.stderr.decode().strip().split("\n")[-1]
-        self.assertStartsWith(last, "error: ")
-        self.assertIn(message, last)
+        self.assertStartsWith(last_line(result), "error: ")
+        self.assertIn(message, last_line(result))
 
 
 if __name__ == "__main__":

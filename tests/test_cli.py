@@ -151,6 +151,29 @@ def test_log_lines_go_to_stderr(folder):
     assert "told" not in _run(folder, "--act=log", "--verbosity=-1").stderr
 
 
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "code", "stderr"),
+    [
+        (">/dev/full", [], 1, "error: stdout: No space left on device\n"),
+        (">&-", [], 1, "error: stdout: Bad file descriptor\n"),
+        (">&-", ["--act=nothing"], 0, ""),
+        (">/dev/null 2>&-", ["--act=log"], 0, ""),
+        (">/dev/null 2>&-", ["--act=user_error"], 1, ""),
+    ],
+)
+def test_streams_that_are_full_or_closed(folder, redirection, arguments, code, stderr):
+    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [*shell, *_command(*arguments)],
+        cwd=folder,
+        env={**environment, "PYTHONUNBUFFERED": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stderr) == (code, stderr)
+
+
 def test_reader_that_stops_early(folder):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(

@@ -49,6 +49,27 @@ def test_leftovers_of_a_killed_write_go_and_nothing_else_does(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
+def test_a_link_stays_and_its_target_is_written(tmp_path):
+    link, target = tmp_path / "link", tmp_path / "folder" / "target"
+    link.symlink_to(target)
+    for text in ("first", "second"):
+        with atomic_write(link) as temporary:
+            temporary.write_text(text)
+        assert link.readlink() == target
+        assert target.read_text() == text
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_write(path) as place:
+        place.write_text("x")
+    assert os.read(reader, 9) == b"x"
+    os.close(reader)
+    assert path.is_fifo()
+
+
 def test_makes_the_folder(tmp_path):
     path = tmp_path / "a" / "b" / "out"
     with atomic_write(path) as temporary:

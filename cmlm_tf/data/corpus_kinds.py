@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cmlm_tf.data.grammar import grammar_pairs
-from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.data.text_files import one_line, read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import sha256_file
 
@@ -148,8 +148,8 @@ class TfdsCorpus(Corpus):
         batches = self._load().batch(_TFDS_BATCH).as_numpy_iterator()
         for batch in batches:
             yield from zip(
-                map(_one_line, batch[self.source]),
-                map(_one_line, batch[self.target]),
+                map(_decode_line, batch[self.source]),
+                map(_decode_line, batch[self.target]),
                 strict=True,
             )
 
@@ -175,8 +175,8 @@ class TfdsCorpus(Corpus):
         return _hash("tfds", info.full_name, self.split, self.source, self.target)
 
 
-def _one_line(text: bytes) -> str:
-    return text.decode("utf-8", "replace").replace("\n", " ")
+def _decode_line(text: bytes) -> str:
+    return one_line(text.decode("utf-8", "replace"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Lines of UTF-8 text files, streamed."""
 
 import gzip
-import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.files import is_special
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -24,7 +25,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """
     number = 0
     try:
-        with _open_binary(Path(path)) as file:
+        with open_by_suffix(path, "rb") as file:
             for line in file:
                 number += 1
                 yield _without_line_end(line).decode("utf-8")
@@ -36,19 +37,34 @@ def read_lines(path: str | Path) -> Iterator[str]:
         raise UserError(f"{path}: {error.strerror}") from error
 
 
-def _open_binary(path: Path) -> io.BufferedIOBase:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    return open(path, "rb")
+def open_by_suffix(path: str | Path, mode: str, **kwargs: Any) -> Any:
+    """Opens a file as `open` does; .gz and .xz are compressed.
+
+    Args:
+        path: the file.
+        mode: as for `open`, but with the letter b or t.
+        **kwargs: as for `open`.
+    """
+    openers: dict[str, Callable] = {".gz": gzip.open, ".xz": lzma.open}
+    return openers.get(Path(path).suffix, open)(path, mode, **kwargs)
 
 
 def _without_line_end(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
+def one_line(text: str) -> str:
+    r"""Replaces line ends inside a text by blanks.
+
+    >>> one_line("a\nb\rc")
+    'a b c'
+    """
+    return text.replace("\n", " ").replace("\r", " ")
+
+
 def require_text(path: str | Path) -> None:
-    """Raises a `UserError` unless the file can be read and holds a line."""
+    """Raises a `UserError` unless a file can be read twice and holds a line."""
+    if is_special(path):
+        raise UserError(f"{path}: must be a regular file: it is read several times")
     if next(read_lines(path), None) is None:
         raise UserError(f"{path}: the file is empty")

@@ -18,6 +18,7 @@ from absl import logging
 
 import cmlm_tf
 from cmlm_tf.data.corpora import Corpus, open_corpus
+from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write, remove_leftovers, sha256_file
 from cmlm_tf.modeling.model_dir import read_description
@@ -206,10 +207,10 @@ def _append(
 def _encode_line(text: str) -> bytes:
     r"""Encodes one line; `\n` in the text would make two of it.
 
-    >>> _encode_line("a\nb")
-    b'a b\n'
+    >>> _encode_line("a\nb\rc")
+    b'a b c\n'
     """
-    return text.replace("\n", " ").encode("utf-8", "replace") + b"\n"
+    return one_line(text).encode("utf-8", "replace") + b"\n"
 
 
 def _finish(partial: Path, journal: _Journal, name: str, output_dir: Path) -> None:

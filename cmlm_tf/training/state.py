@@ -11,7 +11,7 @@ import numpy as np
 from absl import logging
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import atomic_write, errors_named, remove_leftovers
 
 _KEPT = 2
 _META = "meta"
@@ -115,11 +115,9 @@ class Checkpoints:
             return
         meta = {"identity": self._identity, "state": dataclasses.asdict(self._state)}
         path = self._directory / f"step_{self._state.step:09d}.npz"
-        try:
-            with atomic_write(path) as temporary:
-                np.savez(temporary, **arrays | {_META: json.dumps(meta)})
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from error
+        remove_leftovers(path)
+        with errors_named(path), atomic_write(path) as temporary:
+            np.savez(temporary, **arrays | {_META: json.dumps(meta)})
         for old in self._paths()[_KEPT:]:
             old.unlink()
 

@@ -200,6 +200,7 @@ class SpecTest(parameterized.TestCase):
         ("files:a,b,c", "two files are needed"),
         ("tsv:x?column=1", "unknown option 'column', not in source, target, where"),
         ("tsv:/nowhere?source=1", "/nowhere: No such file"),
+        ("tsv:/dev/null", "/dev/null: must be a regular file"),
         (f"tsv:{__file__}?source=one", "'one' is no whole number"),
         (f"tsv:{__file__}?source=-1", "'-1' is no whole number"),
         (f"tsv:{__file__}?where=news", "must be where=COLUMN:VALUE"),

@@ -46,6 +46,13 @@ class CheckpointsTest(tf.test.TestCase):
         )
         self.assertEqual(self.restored()[1].step, 1_000_000_000)
 
+    def test_what_a_killed_save_left_behind_goes(self):
+        self.folder.mkdir()
+        (self.folder / ".step_000000007.abcd1234.npz").write_bytes(b"half")
+        self.make(step=7)[0].save()
+        names = [path.name for path in self.folder.iterdir()]
+        self.assertEqual(names, ["step_000000007.npz"])
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         checkpoints, variables, state = self.make((1.0, 0))
         for state.step in (1, 2):
