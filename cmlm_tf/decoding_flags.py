@@ -15,6 +15,7 @@ SETTINGS = {
     "comb_thresh": ("tau", 0.1),
     "fcomb_thresh": ("tau", 0.1),
 }
+_DEFAULT_HEURISTIC = "comb_thresh"
 _SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
 _BEAM_FLAGS = ("beam_size", "length_penalty")
 _UNMASKING_FLAGS = (
@@ -40,7 +41,10 @@ flags.disclaim_key_flags()
 def define_decoding_flags() -> None:
     """Defines the flags that `decoding_options` reads."""
     flags.DEFINE_enum(
-        "heuristic", "comb_thresh", list(HEURISTICS), "What a student unmasks."
+        "heuristic",
+        None,
+        list(HEURISTICS),
+        f"What a student unmasks ({_DEFAULT_HEURISTIC}).",
     )
     flags.DEFINE_integer(
         "num_iterations", None, "T of mask_predict, at least 1 (default 10)."
@@ -88,10 +92,11 @@ def decoding_options(role: str) -> UnmaskingOptions | BeamOptions:
         if values[name] and not values[other]:
             raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
-        _refuse(values, (*_UNMASKING_FLAGS, *_SETTING_FLAGS), "needs a student model")
+        flags_of_students = ("heuristic", *_UNMASKING_FLAGS, *_SETTING_FLAGS)
+        _refuse(values, flags_of_students, "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))
     _refuse(values, _BEAM_FLAGS, "needs a teacher model")
-    heuristic = values["heuristic"]
+    heuristic = values["heuristic"] or _DEFAULT_HEURISTIC
     flag, default = SETTINGS[heuristic]
     others = [name for name in _SETTING_FLAGS if name != flag]
     _refuse(values, others, f"is no setting of --heuristic={heuristic}, --{flag} is")
