@@ -82,3 +82,20 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     """Returns the hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_sha256(path: Path, expected: str, named_in: Path) -> None:
+    """Checks a file against its recorded hash.
+
+    Raises:
+        UserError: where the file is missing or its bytes are others.
+    """
+    try:
+        actual = sha256_file(path)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    if actual != expected:
+        raise UserError(
+            f"{path}: damaged or another file: its sha256 is {actual[:12]}..., "
+            f"{named_in} expects {expected[:12]}..."
+        )

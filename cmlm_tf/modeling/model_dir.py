@@ -14,7 +14,7 @@ import keras
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import sha256_file
+from cmlm_tf.files import check_sha256, sha256_file
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
@@ -174,23 +174,6 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
                 f"{path}: {name} is {description.get(name)!r}, expected {value!r}"
             )
     return description
-
-
-def check_sha256(path: Path, expected: str, named_in: Path) -> None:
-    """Checks a file against its recorded hash.
-
-    Raises:
-        UserError: where the file is missing or its bytes are others.
-    """
-    try:
-        actual = sha256_file(path)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    if actual != expected:
-        raise UserError(
-            f"{path}: damaged or of another model: its sha256 is {actual[:12]}..., "
-            f"{named_in} expects {expected[:12]}..."
-        )
 
 
 def _transformer_config(folder: Path, description: dict) -> TransformerConfig:
