@@ -3,10 +3,12 @@
 import contextlib
 import glob
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cmlm_tf.errors import UserError
 
@@ -82,6 +84,15 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     """Returns the hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def json_hash(content: Any) -> str:
+    """Returns the SHA-256 of a value's JSON form, whatever the order of its keys.
+
+    >>> json_hash({"a": 1, "b": 2}) == json_hash({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_sha256(path: Path, expected: str, named_in: Path) -> None:

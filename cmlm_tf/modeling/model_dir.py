@@ -14,7 +14,7 @@ import keras
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_sha256, sha256_file
+from cmlm_tf.files import check_sha256, json_hash, sha256_file
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
@@ -82,13 +82,15 @@ def save_model(
     with _replaced_folder(Path(directory)) as folder:
         shutil.copyfile(subword_path, folder / SUBWORD_FILE)
         model.save_weights(folder / WEIGHTS_FILE)
+        sizes = dataclasses.asdict(model.config)
         description = {
             "format": FORMAT,
             "cmlm_tf": cmlm_tf.__version__,
             "role": role,
             "source_language": source_language,
             "target_language": target_language,
-            "model": dataclasses.asdict(model.config),
+            "model": sizes,
+            "model_sha256": json_hash(sizes),
             "subword_sha256": sha256_file(folder / SUBWORD_FILE),
             "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
             **_CONVENTIONS,
@@ -120,7 +122,7 @@ def load_model(
     ):
         check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
     with dtype_policy(dtype):
-        model = ROLES[description["role"]](_transformer_config(folder, description))
+        model = ROLES[description["role"]](model_sizes(folder, description))
     try:
         model.load_weights(folder / WEIGHTS_FILE)
     except (ValueError, OSError, KeyError) as error:
@@ -176,17 +178,33 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
     return description
 
 
-def _transformer_config(folder: Path, description: dict) -> TransformerConfig:
+def model_sizes(
+    directory: str | os.PathLike[str], description: dict
+) -> TransformerConfig:
+    """Checks the sizes in the description of a model directory.
+
+    Args:
+        directory: the model directory.
+        description: as `read_description` returns it.
+
+    Returns:
+        The model's sizes.
+
+    Raises:
+        UserError: they are incomplete, out of range or not those that were saved.
+    """
+    path = Path(directory) / CONFIG_FILE
     fields = {field.name for field in dataclasses.fields(TransformerConfig)}
     sizes = description.get("model")
     if not isinstance(sizes, dict) or set(sizes) != fields:
-        raise UserError(
-            f"{folder / CONFIG_FILE}: model must hold {', '.join(sorted(fields))}"
-        )
+        raise UserError(f"{path}: model must hold {', '.join(sorted(fields))}")
     try:
-        return TransformerConfig(**sizes)
+        config = TransformerConfig(**sizes)
     except UserError as error:
-        raise UserError(f"{folder / CONFIG_FILE}: {error}") from error
+        raise UserError(f"{path}: {error}") from error
+    if description.get("model_sha256", json_hash(sizes)) != json_hash(sizes):
+        raise UserError(f"{path}: model was changed: its sha256 is not model_sha256")
+    return config
 
 
 @contextlib.contextmanager

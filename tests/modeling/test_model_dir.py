@@ -95,6 +95,20 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "vocab_size must be a whole number"):
             load_model(self.folder)
 
+    def test_a_changed_size_that_no_weight_shows_is_found(self):
+        self.save()
+        path = self.folder / "config.json"
+        description = json.loads(path.read_text())
+        description["model"]["num_heads"] = 4
+        path.write_text(json.dumps(description))
+        with self.assertRaisesRegex(UserError, "config.json: model was changed"):
+            load_model(self.folder)
+        # Folders of an earlier time have no hash.
+        description["model"]["num_heads"] = 2
+        del description["model_sha256"]
+        path.write_text(json.dumps(description))
+        self.assertEqual(load_model(self.folder).model.config.num_heads, 2)
+
     def test_no_json(self):
         self.save()
         (self.folder / "config.json").write_text("{")
