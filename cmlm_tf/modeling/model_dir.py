@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import keras
+import numpy as np
 
 import cmlm_tf
 from cmlm_tf import special_ids
@@ -23,6 +25,9 @@ from cmlm_tf.modeling.transformer import Transformer
 CONFIG_FILE = "config.json"
 SUBWORD_FILE = "subword.model"
 WEIGHTS_FILE = "model.weights.h5"
+
+#: Bytes that HDF5 needs for a weight, beside its values, at the most.
+_WEIGHT_HEADER = 4096
 
 FORMAT = 1
 ROLES = {"teacher": AutoregressiveTransformer, "student": ConditionalMaskedLM}
@@ -77,26 +82,35 @@ def save_model(
         subword_path: the subword model that the model was trained with.
         source_language: code such as `en`.
         target_language: code such as `de`.
+
+    Raises:
+        UserError: it cannot be written; a folder already there stays.
     """
     role = next(name for name, kind in ROLES.items() if type(model) is kind)
-    with _replaced_folder(Path(directory)) as folder:
-        shutil.copyfile(subword_path, folder / SUBWORD_FILE)
-        model.save_weights(folder / WEIGHTS_FILE)
-        sizes = dataclasses.asdict(model.config)
-        description = {
-            "format": FORMAT,
-            "cmlm_tf": cmlm_tf.__version__,
-            "role": role,
-            "source_language": source_language,
-            "target_language": target_language,
-            "model": sizes,
-            "model_sha256": json_hash(sizes),
-            "subword_sha256": sha256_file(folder / SUBWORD_FILE),
-            "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
-            **_CONVENTIONS,
-        }
-        text = json.dumps(description, indent=2) + "\n"
-        (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    sizes = dataclasses.asdict(model.config)
+    description = {
+        "format": FORMAT,
+        "cmlm_tf": cmlm_tf.__version__,
+        "role": role,
+        "source_language": source_language,
+        "target_language": target_language,
+        "model": sizes,
+        "model_sha256": json_hash(sizes),
+    }
+    try:
+        with _replaced_folder(Path(directory)) as folder:
+            shutil.copyfile(subword_path, folder / SUBWORD_FILE)
+            _require_room(folder, model)
+            model.save_weights(folder / WEIGHTS_FILE)
+            description |= {
+                "subword_sha256": sha256_file(folder / SUBWORD_FILE),
+                "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
+                **_CONVENTIONS,
+            }
+            text = json.dumps(description, indent=2) + "\n"
+            (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{directory}: not saved: {error}") from error
 
 
 def load_model(
@@ -129,6 +143,8 @@ def load_model(
         raise UserError(
             f"{folder / WEIGHTS_FILE}: does not fit the model in {CONFIG_FILE}"
         ) from error
+    if not all(keras.ops.all(keras.ops.isfinite(weight)) for weight in model.weights):
+        raise UserError(f"{folder / WEIGHTS_FILE}: a weight is not finite")
     return LoadedModel(
         description["role"],
         model,
@@ -216,6 +232,13 @@ def dtype_policy(name: str) -> Iterator[None]:
         yield
     finally:
         keras.config.set_dtype_policy(before)
+
+
+def _require_room(folder: Path, model: Transformer) -> None:
+    """Finds a full disk before HDF5 does, which then fails in many lines."""
+    sizes = (np.asarray(weight).nbytes + _WEIGHT_HEADER for weight in model.weights)
+    if shutil.disk_usage(folder).free < sum(sizes):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextlib.contextmanager

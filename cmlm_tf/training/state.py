@@ -107,9 +107,10 @@ class Checkpoints:
         }
         for array in arrays.values():
             if not np.isfinite(array).all():
+                kept = f"; the last good checkpoint is kept in {self._directory}"
                 raise UserError(
-                    f"a weight is not finite at step {self._state.step}; the last "
-                    f"good checkpoint is kept in {self._directory}"
+                    f"a weight is not finite at step {self._state.step}"
+                    + (kept if self._paths() else "")
                 )
         if not self._writes:
             return
