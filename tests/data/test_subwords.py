@@ -199,6 +199,7 @@ class TrainTest(tf.test.TestCase, parameterized.TestCase):
         (dict(model_type="word"), "'word': must be unigram or bpe"),
         (dict(vocab_size=264), "Vocabulary size is smaller than required_chars. 264"),
         (dict(num_sampled_sentences=100), "must be 101 or more"),
+        (dict(character_coverage=float("nan")), "character_coverage"),
         (dict(lines=[]), "no sentences"),
     )
     def test_faults(self, settings, message):
@@ -233,3 +234,13 @@ class CommandTest(tf.test.TestCase):
         failed = self.run_command(corpus, "--vocab_size=401", f"--output={output}")
         self.assertEqual(failed.returncode, 1)
         self.assertIn("error: vocab_size 401", failed.stderr.splitlines()[-1])
+
+    def test_flags_out_of_range(self):
+        for flag in (
+            "--vocab_size=8000000000",
+            "--num_sampled_sentences=99999999999999999999",
+            "--character_coverage=0.5",
+        ):
+            failed = self.run_command("--corpus=grammar:dev", "--output=x", flag)
+            self.assertEqual(failed.returncode, 1)
+            self.assertStartsWith(failed.stderr, f"error: flag {flag}: ")
