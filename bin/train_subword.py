@@ -4,8 +4,6 @@ Example:
     python bin/train_subword.py --corpus=files:a.en,a.de --output=subword.model
 """
 
-from collections.abc import Sequence
-
 from absl import flags, logging
 
 from cmlm_tf import cli
@@ -40,9 +38,8 @@ _NUM_SAMPLED_SENTENCES = flags.DEFINE_integer(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_) -> None:
     """Checks the corpus, trains and writes the model."""
-    del argv
     corpus = open_corpus(_CORPUS.value)
     pairs = progress(corpus, corpus.check(), "pairs", "reading")
     train_subword_model(

@@ -190,6 +190,11 @@ class TfdsCorpusTest(parameterized.TestCase):
                 corpus.check()
         self.assertNotIn("\n", str(caught.exception))
 
+    def test_unknown_dataset_has_no_fingerprint(self):
+        corpus = open_corpus("tfds:nonsense:train?source=en&target=de")
+        with self.assertRaisesRegex(UserError, "Dataset nonsense not found"):
+            corpus.fingerprint()
+
 
 class SpecTest(parameterized.TestCase):
     @parameterized.parameters(
