@@ -6,6 +6,7 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
@@ -156,6 +157,11 @@ class TableCorpusTest(CorpusTestCase):
 
 
 class TfdsCorpusTest(parameterized.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path, monkeypatch):
+        # The library leaves a temporary folder behind for each builder.
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
     @parameterized.parameters(
         ("wmt14_translate/de-en", "en", "de"),
         ("wmt17_translate/zh-en", "zh", "en"),
