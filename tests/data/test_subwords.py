@@ -14,6 +14,7 @@ from absl.testing import parameterized
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
+from tests.tiny_models import root
 
 NUM_SPECIAL = 5
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def odd_lines(count: int) -> list[str]:
 
 @functools.cache
 def model_path(model_type: str) -> str:
-    path = str(Path(tempfile.mkdtemp()) / "subword.model")
+    path = str(root() / f"{model_type}.subword.model")
     train_subword_model(sentences(), path, 400, model_type, character_coverage=1.0)
     return path
 
