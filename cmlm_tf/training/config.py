@@ -133,7 +133,8 @@ def validate_config(config: ml_collections.ConfigDict) -> None:
     Raises:
         UserError: names each field that is unknown, missing or out of range.
     """
-    if not isinstance(config, ml_collections.ConfigDict):
+    # Not isinstance: what stands for a missing file raises OSError at any access.
+    if not hasattr(config, "to_dict"):
         raise UserError(f"config must be a ConfigDict, not {type(config).__name__}")
     fields = flat_fields(config)
     known = dict(COMMON_FIELDS)
