@@ -43,7 +43,7 @@ def main(_) -> None:
     """Distills and prints the corpus."""
     print(
         distill(
-            _CONFIG.value.data.train,
+            _CONFIG.value,
             _TEACHER.value,
             _OUTPUT_DIR.value,
             beam_size=_BEAM_SIZE.value,

@@ -4,8 +4,6 @@ Example:
     python bin/train_subword.py --corpus=files:a.en,a.de --output=subword.model
 """
 
-from collections.abc import Sequence
-
 from absl import flags, logging
 
 from cmlm_tf import cli
@@ -22,20 +20,26 @@ _CORPUS = flags.DEFINE_string(
 )
 _OUTPUT = flags.DEFINE_string("output", None, "The file to write.", required=True)
 _VOCAB_SIZE = flags.DEFINE_integer(
-    "vocab_size", 32000, "Number of subwords, a multiple of 8."
+    "vocab_size", 32000, "Number of subwords, a multiple of 8.", upper_bound=1 << 20
 )
 _MODEL_TYPE = flags.DEFINE_enum("model_type", "unigram", MODEL_TYPES, "Kind of model.")
 _CHARACTER_COVERAGE = flags.DEFINE_float(
-    "character_coverage", 0.9995, "Share of running characters with an own piece."
+    "character_coverage",
+    0.9995,
+    "Share of running characters with an own piece.",
+    lower_bound=0.98,
+    upper_bound=1.0,
 )
 _NUM_SAMPLED_SENTENCES = flags.DEFINE_integer(
-    "num_sampled_sentences", 4_000_000, "The most sentences to use, drawn at random."
+    "num_sampled_sentences",
+    4_000_000,
+    "The most sentences to use, drawn at random.",
+    upper_bound=1 << 40,
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_) -> None:
     """Checks the corpus, trains and writes the model."""
-    del argv
     corpus = open_corpus(_CORPUS.value)
     pairs = progress(corpus, corpus.check(), "pairs", "reading")
     train_subword_model(

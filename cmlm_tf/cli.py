@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
@@ -29,8 +31,8 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
 
     Exits with 0 only if `main` returned and all of stdout was written, or help
     was asked for; with 1 after the line `error: ...` for a `UserError`, a bad
-    flag, a bad config field or a file that cannot be read or written; with 130
-    after Ctrl-C. Any other exception is a fault of the program and keeps its
+    flag, a bad config field or file, or a file that cannot be read or written; with
+    130 after Ctrl-C. Any other exception is a fault of the program and keeps its
     traceback.
 
     Args:
@@ -49,6 +51,9 @@ def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
         _leave_closed_pipe()
     except (flags.Error, OSError, TypeError, ValueError) as error:
         _fail(_one_line(error))
+    except Exception as error:  # A config file is a program: anything can fail.
+        path, line = re.findall(r'File "(.+)", line (\d+)', traceback.format_exc())[-1]
+        _fail(f"{path}, line {line}: {type(error).__name__}: {_one_line(error)}")
     except SystemExit:
         # absl prints the help that was asked for, then leaves with 1.
         sys.exit(0)

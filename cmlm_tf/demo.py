@@ -65,7 +65,7 @@ def run_demo(
         config.data.subword_model = str(subwords)
     teacher_dir = train(teacher_config, folder / "teacher")
     student_config.data.train = distill(
-        teacher_config.data.train,
+        teacher_config,
         teacher_dir,
         folder / "distilled",
         batch_size=SENTENCES_PER_BATCH,

@@ -3,10 +3,12 @@
 import contextlib
 import glob
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cmlm_tf.errors import UserError
 
@@ -104,3 +106,29 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     """Returns the hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def json_hash(content: Any) -> str:
+    """Returns the SHA-256 of a value's JSON form, whatever the order of its keys.
+
+    >>> json_hash({"a": 1, "b": 2}) == json_hash({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def check_sha256(path: Path, expected: str, named_in: Path) -> None:
+    """Checks a file against its recorded hash.
+
+    Raises:
+        UserError: where the file is missing or its bytes are others.
+    """
+    try:
+        actual = sha256_file(path)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+    if actual != expected:
+        raise UserError(
+            f"{path}: damaged or another file: its sha256 is {actual[:12]}..., "
+            f"{named_in} expects {expected[:12]}..."
+        )

@@ -127,6 +127,21 @@ def test_missing_config_file_is_named(folder):
     assert "nowhere.py" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\ndef get_config(:", "broken.py, line 2: SyntaxError: invalid syntax"),
+        ("def get_config():\n    return size", "broken.py, line 2: NameError: name 's"),
+    ],
+)
+def test_broken_config_file_is_named(folder, text, line):
+    (folder / "broken.py").write_text(text)
+    result = _run(folder, "--config=broken.py")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith(f"error: {line}")
+
+
 def test_fault_keeps_its_traceback(folder):
     result = _run(folder, "--act=fault")
     assert result.returncode == 1

@@ -27,7 +27,7 @@ def tiny_config(role):
         tokens_per_batch=256,
     )
     config.training.update(max_steps=4, log_every=2, jit_compile=False)
-    config.evaluation.update(every=4, bleu_sentences=0)
+    config.evaluation.update(every=4, bleu_sentences=0, select_by="loss")
     return config
 
 

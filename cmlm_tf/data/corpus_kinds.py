@@ -4,6 +4,7 @@ All stream: what is held in memory does not grow with the corpus.
 """
 
 import abc
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -154,13 +155,8 @@ class TfdsCorpus(Corpus):
             )
 
     def _load(self) -> Any:
-        import tensorflow_datasets as tfds  # Slow to import and seldom needed.
-
-        try:
+        with self._faults_named() as tfds:
             dataset = tfds.load(self.dataset, split=self.split, data_dir=self.data_dir)
-        except Exception as error:  # Builders download and parse: anything can fail.
-            reason = str(error).strip().split("\n")[0]
-            raise UserError(f"{self.name}: {reason}") from error
         for feature in (self.source, self.target):
             if feature not in dataset.element_spec:
                 known = ", ".join(dataset.element_spec)
@@ -169,10 +165,20 @@ class TfdsCorpus(Corpus):
 
     def fingerprint(self) -> str:
         """Hashes name, version, split and features, not the text."""
-        import tensorflow_datasets as tfds
-
-        info = tfds.builder(self.dataset, data_dir=self.data_dir).info
+        with self._faults_named() as tfds:
+            info = tfds.builder(self.dataset, data_dir=self.data_dir).info
         return _hash("tfds", info.full_name, self.split, self.source, self.target)
+
+    @contextlib.contextmanager
+    def _faults_named(self) -> Iterator[Any]:
+        """Yields the library; whatever it raises becomes one line."""
+        import tensorflow_datasets as tfds  # Slow to import and seldom needed.
+
+        try:
+            yield tfds
+        except Exception as error:  # Builders download and parse: anything can fail.
+            reason = str(error).strip().split("\n")[0]
+            raise UserError(f"{self.name}: {reason}") from error
 
 
 def _decode_line(text: bytes) -> str:

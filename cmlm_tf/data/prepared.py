@@ -17,13 +17,13 @@ from cmlm_tf.data.sentence_store import (
     SIDES,
     SentenceWriter,
     folder_when_done,
-    json_hash,
     read_manifest,
     read_sentences,
     write_manifest,
 )
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
+from cmlm_tf.files import json_hash
 from cmlm_tf.progress import Progress
 from cmlm_tf.special_ids import EOS_ID
 

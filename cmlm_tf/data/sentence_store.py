@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import itertools
 import json
 import os
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import sha256_file
+from cmlm_tf.files import json_hash, sha256_file
 
 SIDES = ("source", "target")
 
@@ -96,15 +95,6 @@ def read_sentences(folder: Path, side: str, token_type: str) -> Sentences:
         np.memmap(folder / f"{side}.tokens", np.dtype(token_type), "r"),
         np.memmap(folder / f"{side}.offsets", _OFFSET_TYPE, "r"),
     )
-
-
-def json_hash(content: Any) -> str:
-    """Returns the SHA-256 of a value's JSON form, whatever the order of its keys.
-
-    >>> json_hash({"a": 1, "b": 2}) == json_hash({"b": 2, "a": 1})
-    True
-    """
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:

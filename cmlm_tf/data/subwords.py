@@ -125,7 +125,7 @@ def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
     text = str(error)
     if "sentences_.empty()" in text:
         return UserError("subword model: there are no sentences to train on")
-    return UserError(f"subword model: {text.rpartition('] ')[2].strip()}")
+    return UserError(f"subword model: {text.rpartition('] ')[2].strip() or text}")
 
 
 def _cut(model: bytes, asked: int) -> bytes:

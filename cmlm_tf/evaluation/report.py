@@ -18,7 +18,7 @@ from cmlm_tf.evaluation.bleu import (
 from cmlm_tf.evaluation.speed import TokensPerIteration, tokens_per_iteration
 from cmlm_tf.files import atomic_write
 
-# What a line of the decoder's JSON must hold, in the order of `tokens_per_iteration`.
+# Numbers in a line of the decoder's JSON, in the order of `tokens_per_iteration`.
 _COUNTS = ("num_tokens", "iterations", "selected_iterations", "summed_iterations")
 
 _NO_MOSES = frozenset({"zh", "ja", "ko", "th"})
@@ -70,16 +70,18 @@ def evaluate_files(
         language is written with spaces.
 
     Raises:
-        UserError: a file is missing, empty or damaged, or the files differ in
-            their number of lines.
+        UserError: a file is missing, empty or damaged, the files differ in their
+            number of lines, or `decoded` is of another output.
     """
     outputs, targets = list(read_lines(hypotheses)), list(read_lines(references))
     _check_equal_lengths(hypotheses, len(outputs), references, len(targets))
     speed = None
     if decoded is not None:
-        counts = list(_read_counts(decoded))
-        _check_equal_lengths(decoded, len(counts), references, len(targets))
-        speed = tokens_per_iteration(*zip(*counts, strict=True))
+        records = list(_read_records(decoded))
+        _check_equal_lengths(decoded, len(records), references, len(targets))
+        texts, *counts = zip(*records, strict=True)
+        _check_equal_texts(decoded, texts, hypotheses, outputs)
+        speed = tokens_per_iteration(*counts)
     tokenized = None
     if has_moses() and target_language not in _NO_MOSES:
         tokenized = tokenized_bleu(outputs, targets, target_language)
@@ -109,16 +111,26 @@ def _check_equal_lengths(path: str, count: int, other: str, expected: int) -> No
         )
 
 
-def _read_counts(path: str) -> Iterator[Sequence[int]]:
+def _check_equal_texts(
+    path: str, texts: Sequence[str], other: str, expected: Sequence[str]
+) -> None:
+    """Compares the words: a line end in a text is a blank in the output file."""
+    for number, (text, line) in enumerate(zip(texts, expected, strict=True), start=1):
+        if text.split() != line.split():
+            raise UserError(f"{path}, line {number}: the text is not that of {other}")
+
+
+def _read_records(path: str) -> Iterator[tuple[str, *tuple[int, ...]]]:
+    """Yields text and counts of each line."""
     for number, line in enumerate(read_lines(path), start=1):
         try:
             record = json.loads(line)
-            counts = [record[name] for name in _COUNTS]
+            text, *counts = (record[name] for name in ("text", *_COUNTS))
         except (json.JSONDecodeError, KeyError, TypeError):
-            counts = []
-        if not counts or not all(type(n) is int and n >= 0 for n in counts):
+            text, counts = None, []
+        if type(text) is not str or any(type(n) is not int or n < 0 for n in counts):
             raise UserError(
-                f"{path}, line {number}: no JSON object with the whole numbers "
-                + ", ".join(_COUNTS)
+                f"{path}, line {number}: no JSON object with text and the whole "
+                f"numbers {', '.join(_COUNTS)}"
             )
-        yield counts
+        yield text, *counts

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 import keras
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.transformer import Transformer
+
+#: Sizes that no weight of the teacher depends on.
+_FREE_SIZES = frozenset({"dropout", "max_length"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,20 +43,29 @@ def initialize_from_teacher(
         The report of copied and new weights.
 
     Raises:
-        UserError: where the sizes differ; names the weight and both shapes.
+        UserError: where the sizes differ.
     """
+    check_sizes(student.config, teacher.config)
     source, target = dict(named_weights(teacher)), dict(named_weights(student))
     copied = tuple(name for name in target if name in source)
     for name in copied:
-        if source[name].shape != target[name].shape:
-            raise UserError(
-                f"student and teacher differ in size: {name} is "
-                f"{tuple(target[name].shape)} in the student, "
-                f"{tuple(source[name].shape)} in the teacher"
-            )
-    for name in copied:
         target[name].assign(source[name])
     return InitializationReport(copied, tuple(n for n in target if n not in source))
+
+
+def check_sizes(student: TransformerConfig, teacher: TransformerConfig) -> None:
+    """Checks that a student can start from a teacher's weights.
+
+    Raises:
+        UserError: where the sizes differ; names the first and both values.
+    """
+    for name, theirs in dataclasses.asdict(teacher).items():
+        own = getattr(student, name)
+        if own != theirs and name not in _FREE_SIZES:
+            raise UserError(
+                f"student and teacher differ in size: model.{name} is {own} in the "
+                f"student, {theirs} in the teacher"
+            )
 
 
 def named_weights(

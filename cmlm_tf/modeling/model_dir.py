@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import shutil
@@ -10,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import keras
+import numpy as np
 
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import sha256_file
+from cmlm_tf.files import check_sha256, json_hash, sha256_file
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
@@ -23,6 +25,9 @@ from cmlm_tf.modeling.transformer import Transformer
 CONFIG_FILE = "config.json"
 SUBWORD_FILE = "subword.model"
 WEIGHTS_FILE = "model.weights.h5"
+
+#: Bytes that HDF5 needs for a weight, beside its values, at the most.
+_WEIGHT_HEADER = 4096
 
 FORMAT = 1
 ROLES = {"teacher": AutoregressiveTransformer, "student": ConditionalMaskedLM}
@@ -77,24 +82,35 @@ def save_model(
         subword_path: the subword model that the model was trained with.
         source_language: code such as `en`.
         target_language: code such as `de`.
+
+    Raises:
+        UserError: it cannot be written; a folder already there stays.
     """
     role = next(name for name, kind in ROLES.items() if type(model) is kind)
-    with _replaced_folder(Path(directory)) as folder:
-        shutil.copyfile(subword_path, folder / SUBWORD_FILE)
-        model.save_weights(folder / WEIGHTS_FILE)
-        description = {
-            "format": FORMAT,
-            "cmlm_tf": cmlm_tf.__version__,
-            "role": role,
-            "source_language": source_language,
-            "target_language": target_language,
-            "model": dataclasses.asdict(model.config),
-            "subword_sha256": sha256_file(folder / SUBWORD_FILE),
-            "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
-            **_CONVENTIONS,
-        }
-        text = json.dumps(description, indent=2) + "\n"
-        (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    sizes = dataclasses.asdict(model.config)
+    description = {
+        "format": FORMAT,
+        "cmlm_tf": cmlm_tf.__version__,
+        "role": role,
+        "source_language": source_language,
+        "target_language": target_language,
+        "model": sizes,
+        "model_sha256": json_hash(sizes),
+    }
+    try:
+        with _replaced_folder(Path(directory)) as folder:
+            shutil.copyfile(subword_path, folder / SUBWORD_FILE)
+            _require_room(folder, model)
+            model.save_weights(folder / WEIGHTS_FILE)
+            description |= {
+                "subword_sha256": sha256_file(folder / SUBWORD_FILE),
+                "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
+                **_CONVENTIONS,
+            }
+            text = json.dumps(description, indent=2) + "\n"
+            (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{directory}: not saved: {error}") from error
 
 
 def load_model(
@@ -120,13 +136,15 @@ def load_model(
     ):
         check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
     with dtype_policy(dtype):
-        model = ROLES[description["role"]](_transformer_config(folder, description))
+        model = ROLES[description["role"]](model_sizes(folder, description))
     try:
         model.load_weights(folder / WEIGHTS_FILE)
     except (ValueError, OSError, KeyError) as error:
         raise UserError(
             f"{folder / WEIGHTS_FILE}: does not fit the model in {CONFIG_FILE}"
         ) from error
+    if not all(keras.ops.all(keras.ops.isfinite(weight)) for weight in model.weights):
+        raise UserError(f"{folder / WEIGHTS_FILE}: a weight is not finite")
     return LoadedModel(
         description["role"],
         model,
@@ -176,34 +194,33 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
     return description
 
 
-def check_sha256(path: Path, expected: str, named_in: Path) -> None:
-    """Checks a file against its recorded hash.
+def model_sizes(
+    directory: str | os.PathLike[str], description: dict
+) -> TransformerConfig:
+    """Checks the sizes in the description of a model directory.
+
+    Args:
+        directory: the model directory.
+        description: as `read_description` returns it.
+
+    Returns:
+        The model's sizes.
 
     Raises:
-        UserError: where the file is missing or its bytes are others.
+        UserError: they are incomplete, out of range or not those that were saved.
     """
-    try:
-        actual = sha256_file(path)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    if actual != expected:
-        raise UserError(
-            f"{path}: damaged or of another model: its sha256 is {actual[:12]}..., "
-            f"{named_in} expects {expected[:12]}..."
-        )
-
-
-def _transformer_config(folder: Path, description: dict) -> TransformerConfig:
+    path = Path(directory) / CONFIG_FILE
     fields = {field.name for field in dataclasses.fields(TransformerConfig)}
     sizes = description.get("model")
     if not isinstance(sizes, dict) or set(sizes) != fields:
-        raise UserError(
-            f"{folder / CONFIG_FILE}: model must hold {', '.join(sorted(fields))}"
-        )
+        raise UserError(f"{path}: model must hold {', '.join(sorted(fields))}")
     try:
-        return TransformerConfig(**sizes)
+        config = TransformerConfig(**sizes)
     except UserError as error:
-        raise UserError(f"{folder / CONFIG_FILE}: {error}") from error
+        raise UserError(f"{path}: {error}") from error
+    if description.get("model_sha256", json_hash(sizes)) != json_hash(sizes):
+        raise UserError(f"{path}: model was changed: its sha256 is not model_sha256")
+    return config
 
 
 @contextlib.contextmanager
@@ -215,6 +232,13 @@ def dtype_policy(name: str) -> Iterator[None]:
         yield
     finally:
         keras.config.set_dtype_policy(before)
+
+
+def _require_room(folder: Path, model: Transformer) -> None:
+    """Finds a full disk before HDF5 does, which then fails in many lines."""
+    sizes = (np.asarray(weight).nbytes + _WEIGHT_HEADER for weight in model.weights)
+    if shutil.disk_usage(folder).free < sum(sizes):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextlib.contextmanager

@@ -8,11 +8,12 @@ from absl import logging
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.initialization import initialize_from_teacher
+from cmlm_tf.modeling.initialization import check_sizes, initialize_from_teacher
 from cmlm_tf.modeling.model_dir import (
     ROLES,
     dtype_policy,
     load_model,
+    model_sizes,
     read_description,
 )
 from cmlm_tf.training.optimizer import Adam
@@ -27,11 +28,13 @@ def transformer_config(
     return TransformerConfig(vocab_size=subwords.vocab_size, **config.model)
 
 
-def check_teacher(config: ml_collections.ConfigDict, subwords: SubwordModel) -> None:
-    """Checks that a student's teacher exists and has the same vocabulary.
+def check_teacher(
+    config: ml_collections.ConfigDict, subwords: SubwordModel, sizes: TransformerConfig
+) -> None:
+    """Checks that a student's teacher exists and has its vocabulary and sizes.
 
     Raises:
-        UserError: names both vocabularies, or what is wrong with the teacher.
+        UserError: names what differs, or what is wrong with the teacher.
     """
     teacher_dir = config.student.teacher_dir
     teacher = read_description(teacher_dir)
@@ -43,6 +46,7 @@ def check_teacher(config: ml_collections.ConfigDict, subwords: SubwordModel) -> 
             f"{subwords.sha256[:12]}...) is not that of its teacher {teacher_dir} "
             f"(sha256 {teacher['subword_sha256'][:12]}...)"
         )
+    check_sizes(sizes, model_sizes(teacher_dir, teacher))
 
 
 def build(

@@ -23,10 +23,10 @@ class Field(NamedTuple):
     expected: str
 
 
-def _whole(low: int) -> Field:
+def _whole(low: int, high: float = math.inf) -> Field:
     return Field(
-        lambda x: isinstance(x, int) and not isinstance(x, bool) and x >= low,
-        f"a whole number from {low} up",
+        lambda x: isinstance(x, int) and not isinstance(x, bool) and low <= x <= high,
+        f"a whole number from {low} " + ("up" if high == math.inf else f"to {high}"),
     )
 
 
@@ -58,7 +58,7 @@ _POSITIVE = _number(math.ulp(0), 1e12, "a number above 0")
 
 COMMON_FIELDS = {
     "role": _choice(*ROLES),
-    "seed": _whole(0),
+    "seed": _whole(0, 2**32 - 1),
     "model.model_dim": _whole(1),
     "model.num_heads": _whole(1),
     "model.feed_forward_dim": _whole(1),
@@ -133,6 +133,9 @@ def validate_config(config: ml_collections.ConfigDict) -> None:
     Raises:
         UserError: names each field that is unknown, missing or out of range.
     """
+    # Not isinstance: what stands for a missing file raises OSError at any access.
+    if not hasattr(config, "to_dict"):
+        raise UserError(f"config must be a ConfigDict, not {type(config).__name__}")
     fields = flat_fields(config)
     known = dict(COMMON_FIELDS)
     if fields.get("role") == "student":
@@ -167,11 +170,15 @@ def _faults_between_fields(fields: dict[str, Any]) -> list[str]:
                 f"config.{name} must be a multiple of "
                 f"config.training.steps_per_execution, {execution}"
             )
-    longest = max(fields["data.row_lengths"])
-    if longest < fields["model.max_length"]:
+    longest, max_length = max(fields["data.row_lengths"]), fields["model.max_length"]
+    if longest < max_length:
         faults.append(
-            "config.data.row_lengths must reach config.model.max_length, "
-            f"{fields['model.max_length']}"
+            f"config.data.row_lengths must reach config.model.max_length, {max_length}"
+        )
+    if fields.get("evaluation.length_beam", 1) > max_length:
+        faults.append(
+            "config.evaluation.length_beam must be at most config.model.max_length, "
+            f"{max_length}"
         )
     if fields["data.tokens_per_batch"] < longest:
         faults.append(

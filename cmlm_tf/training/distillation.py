@@ -6,26 +6,35 @@ The result is line-aligned with its source. While the work goes on it lies in
 of each file are good; the folder gets its final name when all is done.
 """
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_collections
 from absl import logging
 
 import cmlm_tf
 from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, remove_leftovers, sha256_file
+from cmlm_tf.files import (
+    atomic_write,
+    check_sha256,
+    remove_leftovers,
+    sha256_file,
+)
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.progress import Progress
+from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.run_folder import exclusive_folder
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translator import Translator, load_translator
 
 TranslateFn = Callable[[Sequence[str]], list[str]]
 
@@ -40,7 +49,7 @@ _BATCHES_PER_CHUNK = 40
 
 
 def distill(
-    train_corpus: str,
+    config: ml_collections.ConfigDict,
     teacher_dir: str | Path,
     output_dir: str | Path,
     *,
@@ -50,12 +59,12 @@ def distill(
     dtype: str = "float32",
     xla: bool | None = None,
 ) -> str:
-    """Translates a corpus by a teacher's beam search.
+    """Translates a config's training corpus by a teacher's beam search.
 
     Args:
-        train_corpus: a description for `open_corpus`.
+        config: as the files in configs/ return it.
         teacher_dir: model directory of the teacher.
-        output_dir: appears when all lines are translated.
+        output_dir: appears when all lines are translated; without a comma.
         beam_size: hypotheses per sentence.
         length_penalty: exponent of the length penalty of Wu et al. (2016).
         batch_size: sentences translated side by side.
@@ -66,11 +75,14 @@ def distill(
         The description of the distilled corpus.
 
     Raises:
-        UserError: a fault in corpus or teacher, or a result of other settings
-            in `output_dir`.
+        UserError: a fault in config, corpus or teacher, or a result of other
+            settings in `output_dir`.
     """
+    validate_config(config)
+    if "," in str(output_dir):
+        raise UserError(f"{output_dir}: a comma would divide the corpus's description")
     options = BeamOptions(beam_size, length_penalty)
-    corpus = open_corpus(train_corpus)
+    corpus = open_corpus(config.data.train)
     teacher = read_description(teacher_dir)
     if teacher["role"] != "teacher":
         raise UserError(f"{teacher_dir}: holds a {teacher['role']}, not a teacher")
@@ -89,21 +101,24 @@ def distill(
         translator = load_translator(
             teacher_dir, dtype, sentences_per_batch=batch_size, xla=xla
         )
-
-        def translate(lines: Sequence[str]) -> list[str]:
-            different = list(dict.fromkeys(lines))
-            translations = translator.translate(different, options)
-            texts = {
-                line: translation.text
-                for line, translation in zip(different, translations, strict=True)
-            }
-            return [texts[line] for line in lines]
-
-        return translate
+        return functools.partial(_translate, translator, options)
 
     chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
     distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)
     return f"files:{Path(output_dir) / SOURCE_FILE},{Path(output_dir) / TARGET_FILE}"
+
+
+def _translate(
+    translator: Translator, options: BeamOptions, lines: Sequence[str]
+) -> list[str]:
+    """Translates equal lines once."""
+    different = list(dict.fromkeys(lines))
+    translations = translator.translate(different, options)
+    texts = {
+        line: translation.text
+        for line, translation in zip(different, translations, strict=True)
+    }
+    return [texts[line] for line in lines]
 
 
 def distill_corpus(
@@ -126,9 +141,8 @@ def distill_corpus(
     Raises:
         UserError: there is a result or a part of one, with other settings.
     """
-    if output_dir.exists():
-        _check_settings(_read(output_dir / MANIFEST_FILE), settings, output_dir)
-        (output_dir / _JOURNAL_FILE).unlink(missing_ok=True)
+    if os.path.lexists(output_dir):
+        _check_finished(output_dir, settings)
         logging.info("%s: finished before", output_dir)
         return
     total = corpus.check()
@@ -176,9 +190,10 @@ def _resume(partial: Path, settings: dict[str, Any]) -> _Journal:
         journal = _Journal(settings)
         journal.write(partial)
     else:
-        saved = _read(path)
-        _check_settings(saved, settings, partial)
-        journal = _Journal(settings, saved["num_lines"], saved["num_bytes"])
+        with _reading(path) as saved:
+            _check_settings(saved["settings"], settings, partial)
+            num_bytes = {name: int(saved["num_bytes"][name]) for name in _FILES}
+            journal = _Journal(settings, int(saved["num_lines"]), num_bytes)
     for name in _FILES:
         with open(partial / name, "ab") as file:
             size = journal.num_bytes[name]
@@ -226,11 +241,21 @@ def _finish(partial: Path, journal: _Journal, name: str, output_dir: Path) -> No
     (output_dir / _JOURNAL_FILE).unlink()
 
 
+def _check_finished(folder: Path, settings: dict[str, Any]) -> None:
+    """Compares a result with what its manifest says."""
+    path = folder / MANIFEST_FILE
+    with _reading(path) as manifest:
+        _check_settings(manifest["settings"], settings, folder)
+        for name in _FILES:
+            check_sha256(folder / name, manifest["sha256"][name], path)
+    (folder / _JOURNAL_FILE).unlink(missing_ok=True)
+
+
 def _check_settings(
     saved: dict[str, Any], settings: dict[str, Any], folder: Path
 ) -> None:
     for name, value in settings.items():
-        before = saved["settings"].get(name)
+        before = saved.get(name)
         if before != value:
             raise UserError(
                 f"{folder}: made with {name} {before!r}, asked for {value!r}; use "
@@ -243,10 +268,12 @@ def _write(path: Path, content: dict[str, Any]) -> None:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def _read(path: Path) -> dict[str, Any]:
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[Any]:
+    """Yields a file's JSON; an error in the body means that it is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        yield json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; not a distilled corpus") from error
-    except ValueError as error:
-        raise UserError(f"{path}: damaged: {error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UserError(f"{path}: damaged") from error

@@ -15,6 +15,7 @@ from cmlm_tf.files import atomic_write, errors_named, remove_leftovers
 
 _KEPT = 2
 _META = "meta"
+_FORMAT = "the format of checkpoints"
 
 
 @dataclasses.dataclass
@@ -92,7 +93,7 @@ class Checkpoints:
         self._directory = directory
         self._variables = variables
         self._state = state
-        self._identity = json.loads(json.dumps(identity))
+        self._identity = json.loads(json.dumps(identity | {_FORMAT: 2}))
         self._writes = writes
 
     def save(self) -> None:
@@ -107,9 +108,10 @@ class Checkpoints:
         }
         for array in arrays.values():
             if not np.isfinite(array).all():
+                kept = f"; the last good checkpoint is kept in {self._directory}"
                 raise UserError(
-                    f"a weight is not finite at step {self._state.step}; the last "
-                    f"good checkpoint is kept in {self._directory}"
+                    f"a weight is not finite at step {self._state.step}"
+                    + (kept if self._paths() else "")
                 )
         if not self._writes:
             return

@@ -61,8 +61,9 @@ def train(
         The model directory.
 
     Raises:
-        UserError: a fault in config, files or data; a run of another config
-            in `output_dir`; a loss that is not finite or has run away.
+        UserError: a fault in config, files or data; a run of another config, or
+            one whose model is gone, in `output_dir`; a loss that is not finite
+            or has run away.
         KeyboardInterrupt: after Ctrl-C or SIGTERM, when a checkpoint is saved.
     """
     validate_config(config)
@@ -91,7 +92,7 @@ class _Run:
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = _decoding_options(config)
         if config.role == "student":
-            check_teacher(config, self.subwords)
+            check_teacher(config, self.subwords, self.sizes)
         self.dev_corpus = open_corpus(config.data.dev)
         train_corpus = open_corpus(config.data.train)
         self.dev_data = self._prepare(self.dev_corpus)
@@ -122,6 +123,8 @@ class _Run:
             self.state.step,
             self.state.best_step,
         )
+        if self.worker == 0:
+            read_description(self.folder / "model")
         return self.folder / "model"
 
     def _checkpoints(self, training: TrainingModel) -> Checkpoints:

@@ -6,6 +6,7 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
@@ -156,6 +157,11 @@ class TableCorpusTest(CorpusTestCase):
 
 
 class TfdsCorpusTest(parameterized.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path, monkeypatch):
+        # The library leaves a temporary folder behind for each builder.
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
     @parameterized.parameters(
         ("wmt14_translate/de-en", "en", "de"),
         ("wmt17_translate/zh-en", "zh", "en"),
@@ -189,6 +195,11 @@ class TfdsCorpusTest(parameterized.TestCase):
             with self.assertRaisesRegex(UserError, message) as caught:
                 corpus.check()
         self.assertNotIn("\n", str(caught.exception))
+
+    def test_unknown_dataset_has_no_fingerprint(self):
+        corpus = open_corpus("tfds:nonsense:train?source=en&target=de")
+        with self.assertRaisesRegex(UserError, "Dataset nonsense not found"):
+            corpus.fingerprint()
 
 
 class SpecTest(parameterized.TestCase):

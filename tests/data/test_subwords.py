@@ -14,6 +14,7 @@ from absl.testing import parameterized
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
+from tests.tiny_models import root
 
 NUM_SPECIAL = 5
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def odd_lines(count: int) -> list[str]:
 
 @functools.cache
 def model_path(model_type: str) -> str:
-    path = str(Path(tempfile.mkdtemp()) / "subword.model")
+    path = str(root() / f"{model_type}.subword.model")
     train_subword_model(sentences(), path, 400, model_type, character_coverage=1.0)
     return path
 
@@ -208,6 +209,7 @@ class TrainTest(tf.test.TestCase, parameterized.TestCase):
         (dict(model_type="word"), "'word': must be unigram or bpe"),
         (dict(vocab_size=264), "Vocabulary size is smaller than required_chars. 264"),
         (dict(num_sampled_sentences=100), "must be 101 or more"),
+        (dict(character_coverage=float("nan")), "character_coverage"),
         (dict(lines=[]), "no sentences"),
     )
     def test_faults(self, settings, message):
@@ -242,3 +244,13 @@ class CommandTest(tf.test.TestCase):
         failed = self.run_command(corpus, "--vocab_size=401", f"--output={output}")
         self.assertEqual(failed.returncode, 1)
         self.assertIn("error: vocab_size 401", failed.stderr.splitlines()[-1])
+
+    def test_flags_out_of_range(self):
+        for flag in (
+            "--vocab_size=8000000000",
+            "--num_sampled_sentences=99999999999999999999",
+            "--character_coverage=0.5",
+        ):
+            failed = self.run_command("--corpus=grammar:dev", "--output=x", flag)
+            self.assertEqual(failed.returncode, 1)
+            self.assertStartsWith(failed.stderr, f"error: flag {flag}: ")

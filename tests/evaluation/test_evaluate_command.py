@@ -16,8 +16,8 @@ _ROOT = Path(__file__).parents[2]
 _REFERENCES = "Der Hund schläft heute.\nDas E-Mail-Programm ist gut.\n"
 _HYPOTHESES = "Der Hund schläft heute.\nDas E-Mail-Programm ist neu.\n"
 _DECODED = [
-    {"text": "", "num_tokens": 6, "iterations": 3},
-    {"text": "", "num_tokens": 2, "iterations": 1},
+    {"text": "Der Hund schläft\nheute.", "num_tokens": 6, "iterations": 3},
+    {"text": "Das E-Mail-Programm ist neu.", "num_tokens": 2, "iterations": 1},
 ]
 
 
@@ -102,6 +102,15 @@ def test_decoded_of_another_length(folder):
     )
 
 
+def test_decoded_of_another_output(folder):
+    text = (folder / "out.jsonl").read_text().replace("neu", "gut")
+    (folder / "other.jsonl").write_text(text)
+    _check_error(
+        _evaluate(folder, decoded="other.jsonl"),
+        "other.jsonl, line 2: the text is not that of out.de",
+    )
+
+
 def test_missing_file(folder):
     _check_error(
         _evaluate(folder, references="none.de"), "none.de: No such file or directory"
@@ -124,15 +133,15 @@ def test_invalid_utf8_names_file_and_line(folder):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "{", "3", "[1, 2]", "{}", '{"num_tokens": 1}', "null"]
+    "line", ["", "{", "3", "[1, 2]", "{}", '{"text": "", "num_tokens": 1}', "null"]
 )
 def test_bad_decoded_line_is_named(folder, line):
     good = (folder / "out.jsonl").read_text().splitlines()[0]
     (folder / "bad.jsonl").write_text(f"{good}\n{line}\n")
     _check_error(
         _evaluate(folder, decoded="bad.jsonl"),
-        "bad.jsonl, line 2: no JSON object with the whole numbers num_tokens, "
-        "iterations, selected_iterations, summed_iterations",
+        "bad.jsonl, line 2: no JSON object with text and the whole numbers "
+        "num_tokens, iterations, selected_iterations, summed_iterations",
     )
 
 

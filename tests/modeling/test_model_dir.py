@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import tensorflow as tf
 from absl.testing import parameterized
@@ -53,6 +54,26 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         names = sorted(path.name for path in self.root.iterdir())
         self.assertEqual(names, ["any.model", "model"])
 
+    def test_a_full_disk_leaves_the_folder_before(self):
+        first = self.save(make_student(seed=1))
+        with (
+            mock.patch("shutil.disk_usage", return_value=mock.Mock(free=1000)),
+            self.assertRaisesRegex(UserError, "model: not saved: .*No space left"),
+        ):
+            self.save(make_student(seed=2))
+        self.assertAllEqual(load_model(self.folder).model.weights[0], first.weights[0])
+
+    @parameterized.parameters(float("nan"), float("inf"))
+    def test_a_weight_that_is_not_finite_is_refused(self, value):
+        student = make_student()
+        weight = student.weights[3]
+        array = weight.numpy()
+        array.flat[1] = value
+        weight.assign(array)
+        self.save(student)
+        with self.assertRaisesRegex(UserError, "weights.h5: a weight is not finite"):
+            load_model(self.folder)
+
     @parameterized.product(name=["subword.model", "model.weights.h5"])
     def test_one_flipped_bit_is_named(self, name):
         self.save()
@@ -94,6 +115,20 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         path.write_text(json.dumps(description))
         with self.assertRaisesRegex(UserError, "vocab_size must be a whole number"):
             load_model(self.folder)
+
+    def test_a_changed_size_that_no_weight_shows_is_found(self):
+        self.save()
+        path = self.folder / "config.json"
+        description = json.loads(path.read_text())
+        description["model"]["num_heads"] = 4
+        path.write_text(json.dumps(description))
+        with self.assertRaisesRegex(UserError, "config.json: model was changed"):
+            load_model(self.folder)
+        # Folders of an earlier time have no hash.
+        description["model"]["num_heads"] = 2
+        del description["model_sha256"]
+        path.write_text(json.dumps(description))
+        self.assertEqual(load_model(self.folder).model.config.num_heads, 2)
 
     def test_no_json(self):
         self.save()

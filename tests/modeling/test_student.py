@@ -58,12 +58,20 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLen(names, len(student.weights))
         self.assertIn("decoder/layers/1/memory_attention/key_value/kernel", names)
 
-    def test_other_sizes_are_refused_by_name(self):
+    @parameterized.parameters(
+        ("vocab_size", 56, 48), ("num_heads", 4, 2), ("num_decoder_layers", 1, 2)
+    )
+    def test_other_sizes_are_refused_by_name(self, name, own, theirs):
         teacher = make_teacher()
-        sizes = {**CONFIG.__dict__, "vocab_size": 56}
+        sizes = {**CONFIG.__dict__, name: own}
         student = ConditionalMaskedLM(TransformerConfig(**sizes))
-        with self.assertRaisesRegex(UserError, r"embedding/table is \(56, 16\).*48"):
+        with self.assertRaisesRegex(UserError, f"model.{name} is {own} .*, {theirs} "):
             initialize_from_teacher(student, teacher)
+
+    def test_dropout_and_length_may_be_others(self):
+        sizes = {**CONFIG.__dict__, "dropout": 0.5, "max_length": 12}
+        student = ConditionalMaskedLM(TransformerConfig(**sizes))
+        initialize_from_teacher(student, make_teacher())
 
     @parameterized.product(static=[False, True], candidates=[1, 3])
     def test_predict_fn_equals_the_padded_model(self, static, candidates):

@@ -26,7 +26,8 @@ class ConfigFilesTest(parameterized.TestCase):
 
 class ValidateConfigTest(parameterized.TestCase):
     @parameterized.parameters(
-        ("seed", -1, "config.seed must be a whole number from 0 up, not -1"),
+        ("seed", -1, "config.seed must be .* from 0 to 4294967295, not -1"),
+        ("seed", 2**32, "config.seed must be .* 4294967295, not 4294967296"),
         ("seed", True, "config.seed"),
         ("model.dropout", 1.0, "config.model.dropout"),
         ("data.row_lengths", (64, 32), "config.data.row_lengths must be rising"),
@@ -48,6 +49,14 @@ class ValidateConfigTest(parameterized.TestCase):
         with config.ignore_type():
             config.update_from_flattened_dict({field: value})
         with self.assertRaisesRegex(UserError, message):
+            validate_config(config)
+
+    def test_more_length_candidates_than_lengths(self):
+        config = small_run.load_config_file("grammar", "student")
+        config.evaluation.length_beam = config.model.max_length
+        validate_config(config)
+        config.evaluation.length_beam += 1
+        with self.assertRaisesRegex(UserError, "length_beam must be at most .*, 64"):
             validate_config(config)
 
     def test_all_faults_are_named_at_once(self):

@@ -12,9 +12,11 @@ import pytest
 from absl.testing import parameterized
 
 from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
+from cmlm_tf.options import BeamOptions
 from cmlm_tf.training.distillation import distill, distill_corpus
-from cmlm_tf.translator import BeamOptions, load_translator
+from cmlm_tf.translator import load_translator
 from tests.training.small_run import small_config, write_teacher
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +160,33 @@ class DistillCorpusTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "target.txt: shorter than"):
             self.distill()
 
+    @parameterized.parameters("{}", "[]", "3", '{"settings": {"beam_size": 5}}', "{")
+    def test_damaged_journal_or_manifest(self, content):
+        self.fail_at(3)
+        (self.folder / "out.partial" / "journal.json").write_text(content)
+        with self.assertRaisesRegex(UserError, "journal.json: damaged"):
+            self.distill()
+        self.output.mkdir()
+        (self.output / "manifest.json").write_text(content)
+        with self.assertRaisesRegex(UserError, "manifest.json: damaged"):
+            self.distill()
+
+    @parameterized.parameters("source.txt", "target.txt")
+    def test_a_finished_result_that_was_changed(self, name):
+        self.distill()
+        with open(self.output / name, "a") as file:
+            file.write("one line more\n")
+        with self.assertRaisesRegex(UserError, f"{name}: damaged"):
+            self.distill(translate_fn=None)
+        (self.output / name).unlink()
+        with self.assertRaisesRegex(UserError, f"{name}: No such file"):
+            self.distill(translate_fn=None)
+
+    def test_output_folder_that_is_a_dangling_link(self):
+        self.output.symlink_to(self.folder / "nowhere")
+        with self.assertRaisesRegex(UserError, "not a distilled corpus"):
+            self.distill(translate_fn=None)
+
     def test_two_runs_at_once(self):
         def translate(lines):
             with self.assertRaisesRegex(UserError, "another run"):
@@ -182,14 +211,23 @@ class DistillTest(parameterized.TestCase):
         write_teacher(self.folder)
         teacher = self.folder / "teacher"
         config = small_config(self.folder)
-        spec = distill(
-            config.data.train, teacher, self.folder / "out", beam_size=2, batch_size=4
-        )
+        spec = distill(config, teacher, self.folder / "out", beam_size=2, batch_size=4)
         sources = [source for source, _ in open_corpus(config.data.train)]
         translations = load_translator(teacher, sentences_per_batch=4).translate(
             sources, BeamOptions(2, 0.6)
         )
-        expected = [(s, t.text) for s, t in zip(sources, translations, strict=True)]
+        expected = [
+            (s, one_line(t.text)) for s, t in zip(sources, translations, strict=True)
+        ]
         self.assertEqual(list(open_corpus(spec)), expected)
         with self.assertRaisesRegex(UserError, "made with beam_size 2, asked for 3"):
-            distill(config.data.train, teacher, self.folder / "out", beam_size=3)
+            distill(config, teacher, self.folder / "out", beam_size=3)
+
+    def test_faults_are_found_before_the_work_starts(self):
+        config = small_config(self.folder)
+        with self.assertRaisesRegex(UserError, "a,b: a comma"):
+            distill(config, self.folder / "teacher", self.folder / "a,b")
+        del config.data.dev
+        for faulty in (config, config.to_dict()):
+            with self.assertRaisesRegex(UserError, "config.* (missing|ConfigDict)"):
+                distill(faulty, self.folder / "teacher", self.folder / "out")

@@ -11,9 +11,10 @@ from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.initialization import named_weights
 from cmlm_tf.modeling.model_dir import load_model
+from cmlm_tf.options import BeamOptions
 from cmlm_tf.training import callbacks, steps
 from cmlm_tf.training.trainer import train
-from cmlm_tf.translator import BeamOptions, load_translator
+from cmlm_tf.translator import load_translator
 from tests.training.small_run import small_config, write_corpus, write_teacher
 
 
@@ -101,6 +102,9 @@ class TrainTest(parameterized.TestCase):
         train(config, output)
         self.assertTrue((output / "checkpoint/step_000000008.npz").exists())
         train(config, output)  # Does nothing: there are no more losses.
+        (output / "model").rename(self.folder / "elsewhere")
+        with self.assertRaisesRegex(UserError, "run/model/config.json: No such file"):
+            train(config, output)
 
     def test_loss_that_is_not_finite_names_the_steps(self):
         config = small_config(self.folder)
@@ -146,6 +150,14 @@ class TrainTest(parameterized.TestCase):
         train_subword_model(["abc", "de"] * 20, config.data.subword_model, 288)
         with self.assertRaisesRegex(UserError, "vocabulary .*other.model.* teacher"):
             train(config, self.folder / "student")
+
+    def test_student_with_other_sizes_than_its_teacher(self):
+        write_teacher(self.folder)
+        config = small_config(self.folder, "student")
+        config.model.num_heads = 4
+        with self.assertRaisesRegex(UserError, "model.num_heads is 4 .*, 2 in the"):
+            train(config, self.folder / "student")
+        self.assertEqual(list((self.folder / "student").iterdir()), [])
 
     def test_a_missing_corpus_is_found_before_anything_is_written(self):
         config = small_config(self.folder)
