@@ -7,8 +7,6 @@ Examples:
   python bin/decode.py --model_dir=teacher --beam_size=5 < test.en
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from cmlm_tf import cli
@@ -29,18 +27,21 @@ _XLA = flags.DEFINE_bool(
 _DTYPE = flags.DEFINE_enum(
     "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster and less exact."
 )
+_DETERMINISTIC = flags.DEFINE_bool(
+    "deterministic", False, "One fixed shape: bit-equal in any batch, but slow."
+)
 define_decoding_flags()
 
 
-def main(argv: Sequence[str]) -> None:
+def main(_) -> None:
     """Loads the model and translates."""
-    del argv
     options = decoding_options(read_description(_MODEL_DIR.value)["role"])
     translator = load_translator(
         _MODEL_DIR.value,
         _DTYPE.value,
         sentences_per_batch=_SENTENCES_PER_BATCH.value,
         xla=_XLA.value,
+        deterministic=_DETERMINISTIC.value,
     )
     translate_file(
         translator,

@@ -33,6 +33,7 @@ class Translator(abc.ABC):
         loaded: LoadedModel,
         sentences_per_batch: int = 64,
         xla: bool | None = None,
+        deterministic: bool = False,
     ):
         """Takes a loaded model.
 
@@ -42,6 +43,9 @@ class Translator(abc.ABC):
                 long ones there are fewer.
             xla: whether to compile for a small set of static shapes; None does
                 so where there is a GPU.
+            deterministic: whether all batches have one shape, so that a
+                translation and its score are the same to the last bit whatever
+                stands beside it; slower.
         """
         if xla is None:
             xla = bool(tf.config.list_physical_devices("GPU"))
@@ -49,7 +53,10 @@ class Translator(abc.ABC):
         self.subwords = SubwordModel(loaded.subword_path)
         self.model = loaded.model
         self._shapes = BatchShapes(
-            sentences_per_batch, loaded.model.config.max_length, static=xla
+            sentences_per_batch,
+            loaded.model.config.max_length,
+            static=xla or deterministic,
+            single=deterministic,
         )
         self._functions: dict[Any, Callable] = {}
 
@@ -171,17 +178,27 @@ class Translator(abc.ABC):
             lengths += [min(max(share, 1), longest)] * len(part)
         return lengths
 
-    def _function(self, key: Any, make: Callable[[], Callable]) -> Callable:
-        """Returns the compiled function of these options, made once."""
+    def _run(self, key: Any, function: Callable, *args: Any) -> Any:
+        """Runs a function as a graph, made for each static shape or once for all.
+
+        Args:
+            key: names what the function depends on beside its arguments.
+            function: taken when the key is new.
+            *args: nested tensors, None and numbers.
+        """
         if key not in self._functions:
-            static = self._shapes.static
-            self._functions[key] = tf.function(
-                make(),
-                autograph=False,
-                jit_compile=static,
-                reduce_retracing=not static,
-            )
-        return self._functions[key]
+            graph = tf.function(function, autograph=False, jit_compile=self.xla)
+            if not self._shapes.static:
+                specs = tf.nest.map_structure(_of_any_size, args)
+                graph.get_concrete_function(*specs)
+            self._functions[key] = graph
+        return self._functions[key](*args)
+
+
+def _of_any_size(value: Any) -> Any:
+    if not tf.is_tensor(value):
+        return value
+    return tf.TensorSpec([None] * value.shape.rank, value.dtype)
 
 
 def as_arrays(result: Any) -> Any:

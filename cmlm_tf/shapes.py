@@ -25,11 +25,18 @@ class BatchShapes:
         sentences_per_batch: the most sentences side by side.
         max_length: the model's longest source or target.
         static: whether shapes come from a small set, as XLA needs.
+        single: whether that set has one member, the largest batch of the longest
+            sentences.
     """
 
     sentences_per_batch: int
     max_length: int
     static: bool
+    single: bool = False
+
+    def __post_init__(self):
+        if self.single and not self.static:
+            raise ValueError("a single shape is static")
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yields indices of sentences of like length, the longest first.
@@ -62,9 +69,9 @@ class BatchShapes:
         padding = self._batch_size(len(lengths)) - len(lengths)
         return tf.constant([*lengths, *[0] * padding], tf.int32)
 
-    def static_length(self, lengths: tf.Tensor) -> int | None:
+    def static_length(self, longest: int) -> int | None:
         """Returns the length of the target grid, or None for dynamic shapes."""
-        return self._length(int(tf.reduce_max(lengths))) if self.static else None
+        return self._length(longest) if self.static else None
 
     def static_limit(self, source_ids: tf.Tensor) -> int | None:
         """Returns the most subwords of a teacher's hypotheses, likewise."""
@@ -75,6 +82,8 @@ class BatchShapes:
     def _length(self, length: int) -> int:
         if not self.static:
             return length
+        if self.single:
+            return self.max_length
         return next(
             (n for n in LENGTHS if length <= n < self.max_length), self.max_length
         )
@@ -82,10 +91,14 @@ class BatchShapes:
     def _batch_size(self, size: int) -> int:
         if not self.static:
             return size
+        if self.single:
+            return self.sentences_per_batch
         sizes = (n for n in BATCH_SIZES if size <= n < self.sentences_per_batch)
         return next(sizes, max(size, self.sentences_per_batch))
 
     def _most_sentences(self, length: int) -> int:
+        if self.single:
+            return self.sentences_per_batch
         most = self.sentences_per_batch * USUAL_LENGTH // max(length, USUAL_LENGTH)
         if not self.static or most == self.sentences_per_batch:
             return max(most, 1)

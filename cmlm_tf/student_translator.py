@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -12,8 +13,12 @@ from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.search import unmask_sentences
+from cmlm_tf.search import StudentResult, unmask_sentences
 from cmlm_tf.translation import Candidate
+
+#: Of so few, starting a compiled function takes longer than computing a few
+#: positions in vain: their target length is guessed, to have one function, not two.
+_FEW_SENTENCES = 8
 
 
 class StudentTranslator(Translator):
@@ -29,37 +34,68 @@ class StudentTranslator(Translator):
                 f"length_beam must be at most {self.model.config.max_length}, the "
                 f"number of length classes, not {options.length_beam}"
             )
-        cache, candidate_lengths = self._start(options, lengths is not None)(
+        longest = self.model.config.max_length
+        options = dataclasses.replace(
+            options, oracle_spread=min(options.oracle_spread, longest)
+        )
+        inputs = (
             self._shapes.pad(sources),
             None if lengths is None else self._shapes.pad_lengths(lengths),
-        )
-        longest = self.model.config.max_length
-        result = self._unmask(options, candidate_lengths.shape[1])(
-            cache,
-            candidate_lengths,
             tf.constant(options.setting, tf.float32),
             tf.constant(options.max_iterations or longest, tf.int32),
-            self._shapes.static_length(candidate_lengths),
         )
-        return as_arrays(result)
+        if self._shapes.static and len(sources) > _FEW_SENTENCES:
+            return as_arrays(self._in_two_steps(options, inputs))
+        if lengths is None:
+            likely = max(map(len, sources)) * 5 // 4 + 3
+        else:
+            likely = max(lengths) + options.oracle_spread
+        return as_arrays(self._in_one_step(options, inputs, min(likely, longest)))
 
-    def _start(self, options: UnmaskingOptions, oracle: bool) -> Callable:
+    def _in_one_step(
+        self, options: UnmaskingOptions, inputs: Any, likely_length: int
+    ) -> StudentResult:
+        """Runs one function, and again if targets were longer than is likely."""
+        start, unmask = self._start(options), self._unmask(options)
+
+        def decode(source_ids, references, setting, max_iterations, static_length):
+            cache, lengths = start(source_ids, references)
+            return unmask(cache, lengths, setting, max_iterations, static_length)
+
+        key = ("decode", _kind(options), inputs[1] is None)
+        static_length = self._shapes.static_length(likely_length)
+        result = self._run(key, decode, *inputs, static_length)
+        if static_length is not None:
+            longest = int(tf.reduce_max(result.lengths))
+            if longest > static_length:
+                static_length = self._shapes.static_length(longest)
+                result = self._run(key, decode, *inputs, static_length)
+        return result
+
+    def _in_two_steps(self, options: UnmaskingOptions, inputs: Any) -> StudentResult:
+        """Runs two functions; the first one says how long the targets are."""
+        sources, references, *settings = inputs
+        kind = _kind(options)
+        start, unmask = self._start(options), self._unmask(options)
+        cache, lengths = self._run(("start", kind), start, sources, references)
+        length = self._shapes.static_length(int(tf.reduce_max(lengths)))
+        return self._run(("unmask", kind), unmask, cache, lengths, *settings, length)
+
+    def _start(self, options: UnmaskingOptions) -> Callable:
         """Returns the function from sources to the cache and the lengths."""
         longest = self.model.config.max_length
-        spread = min(options.oracle_spread, longest)
 
         def start(source_ids, references):
             cache, logits = self.model.start(source_ids)
             if references is None:
                 lengths = length_beam(logits, options.length_beam)
             else:
-                lengths = oracle_lengths(references, spread, longest)
-            return cache, tf.where(cache.valid[:, :1], lengths, 0)
+                lengths = oracle_lengths(references, options.oracle_spread, longest)
+            return cache, tf.where(cache.valid[:, 0, tf.newaxis], lengths, 0)
 
-        key = ("start", options.length_beam, spread if oracle else None)
-        return self._function(key, lambda: start)
+        return start
 
-    def _unmask(self, options: UnmaskingOptions, num_candidates: int) -> Callable:
+    def _unmask(self, options: UnmaskingOptions) -> Callable:
         """Returns the function from lengths to all candidates."""
 
         def unmask(cache, lengths, setting, max_iterations, static_length):
@@ -75,11 +111,7 @@ class StudentTranslator(Translator):
                 trace=options.trace,
             )
 
-        # What is a tensor, or enters before this function, makes no new one.
-        kind = dataclasses.replace(
-            options, setting=1, max_iterations=None, length_beam=1, oracle_spread=0
-        )
-        return self._function((kind, num_candidates), lambda: unmask)
+        return unmask
 
     def collect(self, result, num_sentences):
         """Reads a `StudentResult`; see `Translator.collect`."""
@@ -115,3 +147,8 @@ class StudentTranslator(Translator):
             }
             for step in range(count)
         )
+
+
+def _kind(options: UnmaskingOptions) -> UnmaskingOptions:
+    """Returns what a graph depends on: what enters as a tensor makes no new one."""
+    return dataclasses.replace(options, setting=1, max_iterations=None)

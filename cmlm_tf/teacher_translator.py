@@ -1,7 +1,5 @@
 """Translates by greedy or beam search."""
 
-from collections.abc import Callable
-
 import tensorflow as tf
 
 from cmlm_tf.base_translator import Translator, as_arrays
@@ -19,8 +17,21 @@ class TeacherTranslator(Translator):
 
     def search(self, sources, options, lengths):
         """Decodes one batch; see `Translator.search`."""
+
+        def search(source_ids, alpha, limits, static_length):
+            return search_sentences(
+                self.model,
+                source_ids,
+                limits=limits,
+                beam_size=options.beam_size,
+                alpha=alpha,
+                static_length=static_length,
+            )
+
         source_ids = self._shapes.pad(sources)
-        result = self._search(options.beam_size)(
+        result = self._run(
+            (options.beam_size, lengths is None),
+            search,
             source_ids,
             tf.constant(options.length_penalty, tf.float32),
             None if lengths is None else self._shapes.pad_lengths(lengths),
@@ -40,18 +51,3 @@ class TeacherTranslator(Translator):
                 self.subwords.decode(tokens), tokens, result.scores, strict=False
             )
         ]
-
-    def _search(self, beam_size: int) -> Callable:
-        """Returns the function from sources to the best hypotheses."""
-
-        def search(source_ids, alpha, limits, static_length):
-            return search_sentences(
-                self.model,
-                source_ids,
-                limits=limits,
-                beam_size=beam_size,
-                alpha=alpha,
-                static_length=static_length,
-            )
-
-        return self._function(beam_size, lambda: search)

@@ -29,6 +29,13 @@ class BatchShapesTest(parameterized.TestCase):
             possible = {(b, n) for b in (*BATCH_SIZES, most) for n in (*LENGTHS, 100)}
             self.assertLessEqual(seen, possible)
 
+    def test_a_single_shape(self):
+        shapes = BatchShapes(8, 64, static=True, single=True)
+        for batch in shapes.batches([1, 60, 3, 9, 9, 9, 9, 9, 9]):
+            self.assertLessEqual(len(batch), 8)
+            self.assertEqual(shapes.pad([[7]] * len(batch)).shape, (8, 64))
+        self.assertEqual(shapes.static_length(3), 64)
+
     def test_padding(self):
         shapes = BatchShapes(8, 64, static=True)
         padded = shapes.pad([[9, 8], [7]]).numpy()
