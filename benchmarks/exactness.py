@@ -101,7 +101,9 @@ def _decoder(
     """Returns the function that decodes a batch with a trace."""
     model, setting = loaded.model, _SETTINGS[heuristic]
 
-    @tf.function(autograph=False, reduce_retracing=True)
+    @tf.function(
+        autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)]
+    )
     def decode(source_ids):
         cache, logits = model.start(source_ids)
         return unmask_sentences(
@@ -153,6 +155,9 @@ def _difference(one: StudentResult, other: StudentResult) -> dict | None:
             UnmaskTrace(*(field[candidate, :, :length] for field in result.trace))
             for result in (one, other)
         ]
+        # What was decoded beside a longer sentence repeats its last pass for longer.
+        passes = min(len(trace.mask) for trace in traces)
+        traces = [UnmaskTrace(*(field[:passes] for field in t)) for t in traces]
         same = [(x == y).all(-1) for x, y in zip(*traces, strict=True)]
         differs = np.flatnonzero(~(same[0] & same[2]))  # tokens and mask
         if len(differs):
