@@ -65,6 +65,7 @@ class Translator(abc.ABC):
         lines: Sequence[str],
         options: Any = None,
         references: Sequence[str] | None = None,
+        warn: bool = True,
     ) -> list[Translation]:
         """Translates lines, one translation for each, in order.
 
@@ -76,6 +77,7 @@ class Translator(abc.ABC):
             options: of `options_type`, or None for the defaults.
             references: target text whose lengths to use (oracle lengths), one
                 for each line; a teacher's hypotheses are no longer than them.
+            warn: whether to warn of lines that were split.
 
         Returns:
             The translations.
@@ -97,8 +99,21 @@ class Translator(abc.ABC):
             )
             for i, result in zip(batch, results, strict=True):
                 candidates[i] = result
+        if warn:
+            self.warn_of_split(sum(len(part) > 1 for part in parts), len(parts))
         left = iter(candidates)
         return [Translation.join([next(left) for _ in part]) for part in parts]
+
+    def warn_of_split(self, num_split: int, num_lines: int) -> None:
+        """Warns that so many of so many lines were translated in parts, if any."""
+        if num_split:
+            logging.warning(
+                "%d of %d lines are longer than the model's %d subwords and were "
+                "translated in parts",
+                num_split,
+                num_lines,
+                self.model.config.max_length - 1,
+            )
 
     @abc.abstractmethod
     def search(
@@ -143,22 +158,12 @@ class Translator(abc.ABC):
             return [len(ids) for ids in self.subwords.encode(texts)]
 
         parts: list[list[Ids]] = []
-        num_split = 0
         for line, ids in zip(lines, self.subwords.encode(lines), strict=True):
             if len(ids) <= room:
                 parts.append([ids] if ids and line.strip() else [])
                 continue
-            num_split += 1
             split = self.subwords.encode(split_line(line, room, count))
             parts.append([ids for ids in split if ids])
-        if num_split:
-            logging.warning(
-                "%d of %d lines are longer than the model's %d subwords and were "
-                "translated in parts",
-                num_split,
-                len(lines),
-                room,
-            )
         return parts
 
     def _reference_lengths(

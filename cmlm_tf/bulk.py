@@ -53,15 +53,19 @@ def translate_file(
         raise UserError(f"{output}: named for the translations and for the JSON lines")
     source = source or _stdin()
     counter = Progress(_num_lines(source, references), "lines", "translating")
+    num_split = num_lines = 0
     json_lines = _line_writer(jsonl) if jsonl else contextlib.nullcontext()
     with _line_writer(output) as write, json_lines as write_json:
         for lines, others in _chunks(source, references):
-            for translation in translator.translate(lines, options, others):
+            num_lines += len(lines)
+            for translation in translator.translate(lines, options, others, warn=False):
+                num_split += len(translation.candidates) > 1
                 write(one_line(translation.text))
                 if write_json:
                     write_json(as_json(translation, nbest))
             counter.advance(len(lines))
     counter.close()
+    translator.warn_of_split(num_split, num_lines)
 
 
 def as_json(translation: Translation, nbest: bool) -> str:

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 from pathlib import Path
 
 import tensorflow as tf
 from absl.testing import parameterized
 
+from cmlm_tf import bulk
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
@@ -69,6 +71,17 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
     def records(self):
         text = self.jsonl.read_text("utf-8")
         return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def test_one_warning_counts_the_lines_that_were_split(self):
+        lines = ["the cat sees " * 20, "a house"] * 3
+        self.source.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        with (
+            unittest.mock.patch.object(bulk, "LINES_PER_CHUNK", 2),
+            self.assertLogs(level="WARNING") as logs,
+        ):
+            self.translate()
+        self.assertLen(logs.output, 1)
+        self.assertIn("3 of 6 lines are longer", logs.output[0])
 
     def test_lines_and_records_are_aligned(self):
         self.translate()
