@@ -34,6 +34,7 @@ class Translator(abc.ABC):
         sentences_per_batch: int = 64,
         xla: bool | None = None,
         deterministic: bool = False,
+        frozen: bool = True,
     ):
         """Takes a loaded model.
 
@@ -46,12 +47,15 @@ class Translator(abc.ABC):
             deterministic: whether all batches have one shape, so that a
                 translation and its score are the same to the last bit whatever
                 stands beside it; slower.
+            frozen: whether the weights stay as they are from now on.
         """
         if xla is None:
             xla = bool(tf.config.list_physical_devices("GPU"))
         self.loaded, self.xla = loaded, xla
         self.subwords = SubwordModel(loaded.subword_path)
         self.model = loaded.model
+        if frozen and not xla:
+            self.model.embedding.freeze()
         self._shapes = BatchShapes(
             sentences_per_batch,
             loaded.model.config.max_length,

@@ -249,6 +249,7 @@ class _Run:
                 data.target_language,
             ),
             xla=False,  # compiling takes longer than a few dev sets
+            frozen=False,
         )
 
         def translate(lines: Sequence[str]) -> list[str]:

@@ -26,6 +26,15 @@ class LayersTest(tf.test.TestCase):
             weights = softmax(k[b, seen, h] @ q[b, t, h])
             self.assertAllClose(found[b, t, h], weights @ v[b, seen, h], atol=1e-5)
 
+    def test_logits_are_products_with_the_table(self):
+        embedding = make_student().embedding
+        table = embedding.table.numpy()
+        states = np.random.default_rng(2).normal(size=[2, 3, table.shape[1]])
+        states = states.astype(np.float32)
+        self.assertAllClose(embedding.logits(tf.constant(states)), states @ table.T)
+        embedding.freeze()
+        self.assertAllClose(embedding.logits(tf.constant(states)), states @ table.T)
+
     def test_positions_follow_the_formula(self):
         table = sinusoidal_positions(7, 8)
         for position, i in np.ndindex(7, 4):
