@@ -27,6 +27,8 @@ def reference_beam_search(next_log_probs, limit, beam_size, alpha, eos_id):
             for token, log_prob in enumerate(table[slot]):
                 if log_prob == -np.inf or (time == limit and token != eos_id):
                     continue
+                if time == 0 < limit and token == eos_id:
+                    continue
                 score = np.float32(total + log_prob)
                 continuations.append((-score, slot, token, prefix))
         continuations.sort(key=lambda c: c[:3])

@@ -2,10 +2,10 @@
 
 The rule is that of common toolkits. Among the `2 * beam_size` best
 continuations of a sentence's hypotheses, those that end with EOS and rank in
-the upper half finish; the best others live on. A sentence is done when
-`beam_size` hypotheses have finished, when its limit is reached (then EOS is
-the only continuation) or when no living hypothesis can beat the best finished
-one. Finished hypotheses compete by log-probability over length penalty.
+the upper half finish; the best others live on. No hypothesis is empty. A
+sentence is done when `beam_size` hypotheses have finished, when its limit is
+reached (then EOS is the only continuation) or when no living hypothesis can beat
+the best finished one. Finished hypotheses compete by log-probability over length penalty.
 """
 
 from collections.abc import Callable
@@ -167,7 +167,9 @@ def _advance(state: _State, logits, limit, alpha, eos_id, pad_id) -> _State:
     at_limit = (state.time >= limit)[:, None, None]
     only_eos = tf.range(logits.shape[-1]) == eos_id
     norm = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
-    logits = tf.where(at_limit & ~only_eos, float("-inf"), logits)
+    is_empty = (state.time == 0) & ~at_limit
+    allowed = tf.where(only_eos, ~is_empty, ~at_limit)
+    logits = tf.where(allowed, logits, float("-inf"))
     log_probs, parents, ids = _best_continuations(state.log_probs, logits, norm)
 
     ends = ids == eos_id
