@@ -5,7 +5,8 @@ continuations of a sentence's hypotheses, those that end with EOS and rank in
 the upper half finish; the best others live on. No hypothesis is empty. A
 sentence is done when `beam_size` hypotheses have finished, when its limit is
 reached (then EOS is the only continuation) or when no living hypothesis can beat
-the best finished one. Finished hypotheses compete by log-probability over length penalty.
+the best finished one. Finished hypotheses compete by log-probability over
+length penalty.
 """
 
 from collections.abc import Callable
