@@ -123,10 +123,8 @@ def check_sha256(path: Path, expected: str, named_in: Path) -> None:
     Raises:
         UserError: where the file is missing or its bytes are others.
     """
-    try:
+    with errors_named(path):
         actual = sha256_file(path)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
     if actual != expected:
         raise UserError(
             f"{path}: damaged or another file: its sha256 is {actual[:12]}..., "

@@ -23,7 +23,7 @@ from cmlm_tf.data.sentence_store import (
 )
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import json_hash
+from cmlm_tf.files import errors_named, json_hash
 from cmlm_tf.progress import Progress
 from cmlm_tf.special_ids import EOS_ID
 
@@ -112,12 +112,9 @@ def prepare_corpus(
     if folder.exists():
         logging.info("%s: prepared before, used again", folder)
         return PreparedCorpus(folder)
-    try:
-        with folder_when_done(folder) as temporary:
-            result = _write(temporary, corpus, subwords, settings)
-            write_manifest(temporary, settings | result)
-    except OSError as error:
-        raise UserError(f"{output_dir}: {error.strerror}") from error
+    with errors_named(output_dir), folder_when_done(folder) as temporary:
+        result = _write(temporary, corpus, subwords, settings)
+        write_manifest(temporary, settings | result)
     return PreparedCorpus(folder)
 
 

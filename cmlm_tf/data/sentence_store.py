@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import json_hash, sha256_file
+from cmlm_tf.files import errors_named, json_hash, sha256_file
 
 SIDES = ("source", "target")
 
@@ -134,10 +134,8 @@ def _describe(path: Path) -> dict[str, Any]:
 
 
 def _check_file(path: Path, expected: Any) -> None:
-    try:
+    with errors_named(path):
         found = _describe(path)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
     if found != expected:
         raise _damaged(path)
 

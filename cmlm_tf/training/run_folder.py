@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.files import errors_named
 
 
 @contextlib.contextmanager
@@ -21,11 +22,9 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
     Raises:
         UserError: another process holds it, or it cannot be made.
     """
-    try:
+    with errors_named(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
