@@ -35,6 +35,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.training.max_steps = 300_000  # updates in all
     config.training.warmup_steps = 10_000  # updates of rising learning rate
     config.training.learning_rate_scale = 1.0  # times that of Vaswani et al.
+    config.training.cooldown_steps = 0  # last updates; in them the rate falls to zero
     config.training.label_smoothing = 0.1  # share spread over the vocabulary
     config.training.clip_norm = 1.0  # most that the gradient's norm may be
     config.training.ema_decay = 0.9995  # of the averaged weights, which are kept

@@ -103,6 +103,8 @@ def _optimizer(config: ml_collections.ConfigDict) -> Adam:
             config.model.model_dim,
             config.training.warmup_steps,
             config.training.learning_rate_scale,
+            config.training.max_steps,
+            config.training.cooldown_steps,
         ),
         beta_1=0.9,
         beta_2=0.98,

@@ -77,6 +77,7 @@ COMMON_FIELDS = {
     "training.max_steps": _whole(1),
     "training.warmup_steps": _whole(1),
     "training.learning_rate_scale": _POSITIVE,
+    "training.cooldown_steps": _whole(0),
     "training.label_smoothing": _RATE,
     "training.clip_norm": _POSITIVE,
     "training.ema_decay": _RATE,

@@ -143,6 +143,8 @@ class _Run:
             for name, value in flat_fields(self.config).items()
             if name not in FREE_FIELDS | _PLACES
         }
+        if self.config.training.cooldown_steps:  # It ends at max_steps.
+            identity["config.training.max_steps"] = self.config.training.max_steps
         for side, data in (("train", self.train_data), ("dev", self.dev_data)):
             fingerprint = data.manifest["corpus_fingerprint"]
             identity[f"the fingerprint of config.data.{side}"] = fingerprint

@@ -15,8 +15,16 @@ class InverseSquareRootTest(tf.test.TestCase, parameterized.TestCase):
             rate = scale * 512**-0.5 * min(step**-0.5, step * warmup**-1.5)
             np.testing.assert_allclose(schedule(tf.constant(done)), rate, rtol=1e-5)
 
+    @parameterized.parameters(1, 3, 10, 40)
+    def test_cools_down_to_zero_after_the_last_update(self, cooldown):
+        usual = InverseSquareRoot(64, 5, 0.7)
+        cooling = InverseSquareRoot(64, 5, 0.7, max_steps=40, cooldown_steps=cooldown)
+        for done in range(45):
+            share = min(max(40 - done, 0) / cooldown, 1)
+            np.testing.assert_allclose(cooling(done), usual(done) * share, rtol=1e-5)
+
     def test_survives_serialization(self):
-        schedule = InverseSquareRoot(16, 5, 2.0)
+        schedule = InverseSquareRoot(16, 5, 2.0, 7, 6)
         serialize = keras.optimizers.schedules.serialize
         copy = keras.optimizers.schedules.deserialize(serialize(schedule))
         self.assertAllEqual(copy(3), schedule(3))

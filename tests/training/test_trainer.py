@@ -143,6 +143,14 @@ class TrainTest(parameterized.TestCase):
         train(config, output)
         self.assertTrue((output / "checkpoint/step_000000003.npz").exists())
 
+    def test_a_cooldown_fixes_the_last_step(self):
+        config = small_config(self.folder)
+        config.training.update(max_steps=2, cooldown_steps=1)
+        train(config, self.folder / "run")
+        config.training.update(max_steps=3)
+        with self.assertRaisesRegex(UserError, "max_steps was 2 .* 3 now"):
+            train(config, self.folder / "run")
+
     def test_student_with_another_vocabulary_than_its_teacher(self):
         write_teacher(self.folder)
         config = small_config(self.folder, "student")
