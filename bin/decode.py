@@ -4,6 +4,7 @@ Examples:
   python bin/decode.py --model_dir=student --input=test.en --output=out.de
   python bin/decode.py --model_dir=student --heuristic=mask_predict \
       --num_iterations=10 --length_beam=3 < test.en
+  python bin/decode.py --model_dir=student --target_speedup=4 < test.en
   python bin/decode.py --model_dir=teacher --beam_size=5 < test.en
 """
 
@@ -12,7 +13,6 @@ from absl import flags
 from cmlm_tf import cli
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
-from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.translator import load_translator
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
@@ -35,7 +35,7 @@ define_decoding_flags()
 
 def main(_) -> None:
     """Loads the model and translates."""
-    options = decoding_options(read_description(_MODEL_DIR.value)["role"])
+    options = decoding_options(_MODEL_DIR.value)
     translator = load_translator(
         _MODEL_DIR.value,
         _DTYPE.value,

@@ -1,10 +1,15 @@
 """The flags by which commands choose how to decode."""
 
-from absl import flags
+import dataclasses
+import os
 
+from absl import flags, logging
+
+from cmlm_tf.calibration import KEY_FIELDS, load_calibration
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 
 #: The flag that holds each heuristic's setting, and its value if left out.
@@ -17,6 +22,8 @@ SETTINGS = {
 }
 _DEFAULT_HEURISTIC = "comb_thresh"
 _SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
+#: What would change the speed that was calibrated.
+_UNCALIBRATED_FLAGS = ("oracle_references", "max_iterations")
 _BEAM_FLAGS = ("beam_size", "length_penalty")
 _UNMASKING_FLAGS = (
     "strategy",
@@ -55,6 +62,11 @@ def define_decoding_flags() -> None:
     flags.DEFINE_float(
         "tau", None, "Threshold of the thresh heuristics, 0 to 1 (default 0.1)."
     )
+    flags.DEFINE_float(
+        "target_speedup",
+        None,
+        "Tokens per iteration, instead of a setting; needs bin/calibrate.py first.",
+    )
     flags.DEFINE_enum(
         "strategy", None, list(STRATEGIES), "Update strategy (update_masked_sub)."
     )
@@ -78,22 +90,26 @@ def define_decoding_flags() -> None:
     flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")
 
 
-def decoding_options(role: str) -> UnmaskingOptions | BeamOptions:
+def decoding_options(
+    model_dir: str | os.PathLike[str],
+) -> UnmaskingOptions | BeamOptions:
     """Builds the options that the flags ask for.
 
     Args:
-        role: `teacher` or `student`.
+        model_dir: the model directory of a teacher or a student.
 
     Raises:
-        UserError: a value out of range, or a flag that would do nothing.
+        UserError: a value out of range, a flag that would do nothing, or a target
+            speed that the model was not calibrated for.
     """
+    role = read_description(model_dir)["role"]
     values = flags.FLAGS.flag_values_dict()
     for name, other in _NEEDS.items():
         if values[name] and not values[other]:
             raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
-        flags_of_students = ("heuristic", *_UNMASKING_FLAGS, *_SETTING_FLAGS)
-        _refuse(values, flags_of_students, "needs a student model")
+        flags_of_students = ("heuristic", "target_speedup", *_UNMASKING_FLAGS)
+        _refuse(values, flags_of_students + _SETTING_FLAGS, "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))
     _refuse(values, _BEAM_FLAGS, "needs a teacher model")
     heuristic = values["heuristic"] or _DEFAULT_HEURISTIC
@@ -101,7 +117,30 @@ def decoding_options(role: str) -> UnmaskingOptions | BeamOptions:
     others = [name for name in _SETTING_FLAGS if name != flag]
     _refuse(values, others, f"is no setting of --heuristic={heuristic}, --{flag} is")
     setting = default if values[flag] is None else values[flag]
-    return UnmaskingOptions(heuristic, setting, **_given(values, _UNMASKING_FLAGS))
+    options = UnmaskingOptions(heuristic, setting, **_given(values, _UNMASKING_FLAGS))
+    if values["target_speedup"] is None:
+        return options
+    _refuse(values, _SETTING_FLAGS, "is what --target_speedup finds")
+    _refuse(values, _UNCALIBRATED_FLAGS, "is not calibrated: no --target_speedup then")
+    return _calibrated(options, model_dir, values["target_speedup"])
+
+
+def _calibrated(
+    options: UnmaskingOptions, model_dir: str | os.PathLike[str], target: float
+) -> UnmaskingOptions:
+    """Takes the setting that gives a target speed by the model's calibration."""
+    calibration = load_calibration(model_dir)
+    if calibration is None:
+        raise UserError(f"{model_dir}: not calibrated; run bin/calibrate.py first")
+    key = {name: getattr(options, name) for name in KEY_FIELDS}
+    point = calibration.promise(target, **key)
+    logging.info(
+        "%s %g: %.2f tokens per iteration on the text of the calibration",
+        options.heuristic,
+        point.setting,
+        point.speedup,
+    )
+    return dataclasses.replace(options, setting=point.setting)
 
 
 def _given(values, names):

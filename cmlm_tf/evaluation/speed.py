@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
+from cmlm_tf.translation import Translation
+
 
 @dataclasses.dataclass(frozen=True)
 class TokensPerIteration:
@@ -50,6 +52,16 @@ def tokens_per_iteration(
     if any(len(passes) != len(num_tokens) for passes in counts):
         raise ValueError("every sentence needs one number in each count")
     return TokensPerIteration(*(_ratio(num_tokens, passes) for passes in counts))
+
+
+def speed_of(translations: Sequence[Translation]) -> TokensPerIteration:
+    """Computes the speed of a translated test set; see `tokens_per_iteration`."""
+    return tokens_per_iteration(
+        [t.num_tokens for t in translations],
+        [t.iterations for t in translations],
+        [t.selected_iterations for t in translations],
+        [t.summed_iterations for t in translations],
+    )
 
 
 def _ratio(num_tokens: Sequence[int], passes: Sequence[int]) -> float:

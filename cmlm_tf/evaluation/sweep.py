@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
-from cmlm_tf.evaluation.speed import tokens_per_iteration
+from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.table import QualitySpeedRow
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translation import Translation
@@ -70,12 +70,7 @@ def _row(
     hypotheses = [translation.text for translation in translations]
     bleu = sacre_bleu(hypotheses, references, language, num_resamples)
     system, setting = describe(options)
-    speed = tokens_per_iteration(
-        [t.num_tokens for t in translations],
-        [t.iterations for t in translations],
-        [t.selected_iterations for t in translations],
-        [t.summed_iterations for t in translations],
-    )
+    speed = speed_of(translations)
     return QualitySpeedRow(
         system=system,
         setting=setting,

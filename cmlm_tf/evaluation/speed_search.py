@@ -1,0 +1,212 @@
+"""Finds the settings of target speeds with few decodings of a development set.
+
+Kreutzer et al. (2020), section 4.2. Speed changes monotonically, and nearly
+linearly, with K, with 1 / T and with the root of -log tau: on that axis a target is
+interpolated between measured points, which serve all targets.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cmlm_tf.calibration import (
+    Point,
+    is_faster,
+    is_whole_number,
+    place_of_tau,
+    tau_at,
+)
+from cmlm_tf.errors import UserError
+
+#: How far a promise may be off where it was made, in tokens per iteration.
+TOLERANCE = 0.1
+#: How far beyond the outermost targets a table reaches, as a share of them.
+_MARGIN = 0.05
+#: Between points farther apart than this, in tokens per iteration, no curve is
+#: taken to be a straight line.
+_WIDEST_GAP = 2.5
+_MOST_MEASUREMENTS = 40
+_LARGEST_WHOLE = 1000
+_SMALLEST_TAU = 1e-30
+
+_Gap = tuple[Point, Point]
+
+
+class _Axis(NamedTuple):
+    """Where the settings of a heuristic lie, slow ones at low places.
+
+    Attributes:
+        place: maps a setting to its place.
+        setting: maps any place to the nearest setting that there is.
+        guess: maps a speed to the place where it may be.
+    """
+
+    place: Callable[[float], float]
+    setting: Callable[[float], float]
+    guess: Callable[[float], float]
+
+
+def find_settings(
+    measure: Callable[[float], float],
+    heuristic: str,
+    targets: Sequence[float],
+    tolerance: float = TOLERANCE,
+) -> tuple[Point, ...]:
+    """Measures until every target lies between points that tell its setting.
+
+    The target that lies farthest from all measured speeds is tried next, at the
+    setting interpolated for it. How far it is missed says how straight the curve
+    is there: in both halves interpolation is off by a quarter of that.
+
+    >>> points = find_settings(lambda k: 0.9 * k, "fixed_k", [2.0, 3.0])
+    >>> [point.setting for point in points]
+    [2, 3, 4]
+
+    Args:
+        measure: returns the speed at a setting, in tokens per iteration.
+        heuristic: a key of `HEURISTICS`.
+        targets: tokens per iteration.
+        tolerance: how far interpolation may be off; K and T are not interpolated,
+            but all whole numbers next to a target tried.
+
+    Returns:
+        The points, monotone, from slow to fast; each was measured.
+
+    Raises:
+        UserError: a target is slower or faster than any setting is.
+    """
+    search = _Search(measure, heuristic, tolerance)
+    for target in {min(targets) * (1 - _MARGIN), max(targets) * (1 + _MARGIN)}:
+        search.measure(search.axis.setting(search.axis.guess(target)))
+    search.reach(min(targets), -1)
+    search.reach(max(targets), 1)
+    while targets := [target for target in targets if search.is_open(target)]:
+        search.close_in(max(targets, key=search.distance))
+    return search.points()
+
+
+class _Search:
+    """What was measured, and where to measure next."""
+
+    def __init__(
+        self, measure: Callable[[float], float], heuristic: str, tolerance: float
+    ):
+        self.axis = _axis(heuristic)
+        self._measure, self._heuristic, self._tolerance = measure, heuristic, tolerance
+        self._speeds: dict[float, float] = {}
+        #: By how much the measurement that made a gap missed its target.
+        self._misses: dict[_Gap, float] = {}
+        #: Gaps in which there is no setting.
+        self._empty: set[_Gap] = set()
+
+    def measure(self, setting: float) -> float:
+        if setting not in self._speeds:
+            if len(self._speeds) == _MOST_MEASUREMENTS:
+                raise UserError(
+                    f"{self._heuristic}: no settings for these speeds after "
+                    f"{_MOST_MEASUREMENTS} decodings"
+                )
+            self._speeds[setting] = self._measure(setting)
+        return self._speeds[setting]
+
+    def points(self) -> tuple[Point, ...]:
+        """Returns what was measured, from slow to fast, without what is no faster."""
+        kept: list[Point] = []
+        for setting in sorted(self._speeds, key=self.axis.place):
+            point = Point(self._speeds[setting], setting)
+            if not kept or is_faster(self._heuristic, point, kept[-1]):
+                kept.append(point)
+        return tuple(kept)
+
+    def distance(self, target: float) -> float:
+        """Returns how far a target is from all measured speeds."""
+        return min(abs(target - speed) for speed in self._speeds.values())
+
+    def reach(self, target: float, outward: int) -> None:
+        """Measures ever slower (-1) or faster (1) settings, up to beyond a target."""
+        aim = target * (1 + outward * _MARGIN)
+        stretch = self.axis.guess(1.0) - self.axis.guess(0.0)
+        while True:
+            end = self.points()[0 if outward < 0 else -1]
+            if outward * (end.speedup - target) >= 0:
+                return
+            outermost = max(self._speeds, key=lambda s: outward * self.axis.place(s))
+            place = self.axis.place(outermost) + stretch * (aim - end.speedup)
+            setting = self.axis.setting(place)
+            if setting == outermost and is_whole_number(self._heuristic):
+                setting = self._next_whole(setting, outward)
+            if setting in self._speeds:
+                limit = "slowest" if outward < 0 else "fastest"
+                raise UserError(
+                    f"target_speedup {target:g}: the {limit} of {self._heuristic} on "
+                    f"this text is {end.speedup:.2f} tokens per iteration"
+                )
+            self.measure(setting)
+            stretch *= 2
+
+    def is_open(self, target: float) -> bool:
+        """Tells whether a target's setting is not yet known."""
+        gap = self._gap(target)
+        if self.distance(target) <= self._tolerance or gap in self._empty:
+            return False
+        if is_whole_number(self._heuristic) or _width(gap) > _WIDEST_GAP:
+            return True
+        return self._misses.get(gap, math.inf) / 4 > self._tolerance
+
+    def close_in(self, target: float) -> None:
+        """Measures at the setting interpolated for a target, or halfway."""
+        slow, fast = gap = self._gap(target)
+        low, high = (self.axis.place(point.setting) for point in gap)
+        share = (target - slow.speedup) / _width(gap)
+        if self._misses.get(gap, 0.0) > _width(gap) / 4:
+            share = 0.5  # Interpolation does not work here.
+        setting = self.axis.setting(low + share * (high - low))
+        if setting in self._speeds:
+            setting = self.axis.setting((low + high) / 2)
+        if setting in self._speeds and is_whole_number(self._heuristic):
+            setting = round((slow.setting + fast.setting) / 2)
+        if setting in self._speeds:
+            self._empty.add(gap)
+            return
+        middle = Point(self.measure(setting), setting)
+        for half in ((slow, middle), (middle, fast)):
+            self._misses[half] = abs(middle.speedup - target)
+
+    def _gap(self, target: float) -> _Gap:
+        return next(
+            (slow, fast)
+            for slow, fast in itertools.pairwise(self.points())
+            if target <= fast.speedup
+        )
+
+    def _next_whole(self, setting: float, outward: int) -> float:
+        """Returns the neighbour on the slow (-1) or fast (1) side, 1 at the least."""
+        is_rising = self.axis.place(2) > self.axis.place(1)
+        return max(setting + (outward if is_rising else -outward), 1)
+
+
+def _width(gap: _Gap) -> float:
+    """Returns the width of a gap in tokens per iteration."""
+    return gap[1].speedup - gap[0].speedup
+
+
+def _axis(heuristic: str) -> _Axis:
+    if heuristic == "fixed_k":
+        return _Axis(float, _whole, lambda speed: speed)
+    if heuristic == "mask_predict":
+        # Sentences of about 15 subwords; a guess need not be good.
+        return _Axis(
+            lambda t: 15 / t, lambda x: _whole(15 / max(x, 1e-9)), lambda speed: speed
+        )
+    # A trained student's speed; the guess need not be good.
+    return _Axis(place_of_tau, _tau, lambda speed: (speed + 1.2) / 3.2)
+
+
+def _whole(x: float) -> int:
+    return min(max(round(x), 1), _LARGEST_WHOLE)
+
+
+def _tau(place: float) -> float:
+    """Returns tau in four digits."""
+    return float(f"{max(tau_at(max(place, 0.0)), _SMALLEST_TAU):.4g}")

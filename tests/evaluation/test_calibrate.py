@@ -1,0 +1,163 @@
+"""bin/calibrate.py and bin/decode.py --target_speedup, as a user runs them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from absl import flags
+from absl.testing import flagsaver
+
+from cmlm_tf.calibration import load_calibration
+from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.calibrate import calibrate
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translator import load_translator
+from tests.tiny_models import WORDS, model_dir
+
+_ROOT = Path(__file__).parents[2]
+_TARGETS = [2.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calibrate")
+    for name, first in (("dev.en", 0), ("test.en", 5)):
+        lines = (" ".join(WORDS[i : i + 6]) for i in range(first, first + 20))
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def calibrated(folder):
+    """A calibrated model and the report of the calibration."""
+    shutil.copytree(model_dir("student"), folder / "model")
+    report = calibrate(
+        load_translator(folder / "model"),
+        folder / "model",
+        folder / "dev.en",
+        UnmaskingOptions(length_beam=2),
+        _TARGETS,
+        folder / "test.en",
+    )
+    return folder / "model", report
+
+
+def _run(command, folder, **flags):
+    arguments = [f"--{name}={value}" for name, value in flags.items()]
+    return subprocess.run(
+        [sys.executable, str(_ROOT / "bin" / command), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def _speed(records):
+    """Subwords by passes of the slowest candidates, over the whole text."""
+    passes = sum(record["iterations"] for record in records)
+    return sum(record["num_tokens"] for record in records) / passes
+
+
+def test_the_table_holds_what_decoding_gives(calibrated, folder):
+    model, report = calibrated
+    (table,) = load_calibration(model).tables
+    assert table.num_lines == 20
+    assert len(table.points) <= report.num_decodings
+    lines = (folder / "dev.en").read_text("utf-8").splitlines()
+    translator = load_translator(model)
+    for point in table.points:
+        options = UnmaskingOptions(setting=point.setting, length_beam=2)
+        translations = translator.translate(lines, options)
+        assert _speed([vars(t) for t in translations]) == point.speedup
+
+
+def test_decoding_by_target_is_decoding_by_its_setting(calibrated, folder):
+    model, report = calibrated
+    promise = report.promises[-1]
+    result = _run(
+        "decode.py",
+        folder,
+        model_dir=model,
+        input="test.en",
+        length_beam=2,
+        target_speedup=promise.target,
+        output="fast.de",
+        jsonl="fast.jsonl",
+    )
+    assert result.returncode == 0, result.stderr
+    lines = (folder / "fast.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    assert _speed(records) == pytest.approx(promise.measured)
+    assert f"comb_thresh {promise.setting:g}: " in result.stderr
+
+
+def test_the_command_prints_promised_and_measured_speed(calibrated, folder):
+    result = _run(
+        "calibrate.py",
+        folder,
+        model_dir=calibrated[0],
+        dev="dev.en",
+        test="test.en",
+        heuristic="fixed_k",
+        target_speedup="2,3",
+    )
+    assert result.returncode == 0, result.stderr
+    head, rule, *rows, error, count = result.stdout.splitlines()
+    assert head == "| target | fixed_k | promised | measured |"
+    values = [[float(cell) for cell in row.strip("| ").split("|")] for row in rows]
+    assert [row[0] for row in values] == _TARGETS
+    errors = [abs(row[3] - row[2]) for row in values]
+    mean, largest = map(float, re.findall(r"\d+\.\d+", error))
+    assert mean == pytest.approx(sum(errors) / 2, abs=0.011)
+    assert largest == pytest.approx(max(errors), abs=0.011)
+    assert re.fullmatch(r"decodings of the development set: \d+", count)
+    heuristics = {table.heuristic for table in load_calibration(calibrated[0]).tables}
+    assert heuristics == {"comb_thresh", "fixed_k"}
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"target_speedup": 99}, "target_speedup must be from .* for comb_thresh"),
+        ({"target_speedup": 2, "tau": 0.1}, "--tau is what --target_speedup finds"),
+        ({"target_speedup": 2, "max_iterations": 3}, "--max_iterations is not calib"),
+        ({"target_speedup": 2, "length_beam": 3}, "not calibrated for .*length_beam=3"),
+    ],
+)
+def test_decoding_refuses_what_was_not_calibrated(calibrated, given, line):
+    with pytest.raises(UserError, match=line):
+        _options(calibrated[0], **{"length_beam": 2} | given)
+
+
+def test_decoding_with_a_model_that_was_not_calibrated():
+    for role, line in (("student", "not calibrated; run"), ("teacher", "needs a stud")):
+        with pytest.raises(UserError, match=line):
+            _options(model_dir(role), target_speedup=2)
+
+
+def _options(model, **values):
+    if "heuristic" not in flags.FLAGS:
+        define_decoding_flags()
+    with flagsaver.as_parsed(**{name: str(value) for name, value in values.items()}):
+        return decoding_options(model)
+
+
+def test_nothing_is_stored_if_a_target_cannot_be_reached(folder, tmp_path):
+    shutil.copytree(model_dir("student"), tmp_path / "model")
+    translator = load_translator(tmp_path / "model")
+    with pytest.raises(UserError, match="the fastest of fixed_k on this text"):
+        calibrate(
+            translator,
+            tmp_path / "model",
+            folder / "dev.en",
+            UnmaskingOptions("fixed_k", 1),
+            [30.0],
+        )
+    assert load_calibration(tmp_path / "model") is None

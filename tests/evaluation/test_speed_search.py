@@ -1,0 +1,100 @@
+"""Few measurements find the settings of all targets, on curves written here."""
+
+import math
+
+import pytest
+
+from cmlm_tf.calibration import SpeedTable
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.speed_search import find_settings
+
+TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+
+#: Speed at tau, each falling in tau from about 1 to over 12.
+CURVES = {
+    "straight": lambda tau: 0.9 + 1.1 * -math.log(tau),
+    "root": lambda tau: 0.9 + 3.0 * math.sqrt(-math.log(tau)),
+    "saturating": lambda tau: 0.9 + 11.5 * (1 - math.exp(0.12 * math.log(tau))),
+    "convex": lambda tau: 0.9 + (-math.log(tau)) ** 1.4,
+}
+
+
+class Measure:
+    """A curve that counts how often it was asked."""
+
+    def __init__(self, curve):
+        self.curve, self.settings = curve, []
+
+    def __call__(self, setting):
+        self.settings.append(setting)
+        return self.curve(setting)
+
+
+def _table(heuristic, points):
+    return SpeedTable(heuristic, "update_masked_sub", 5, False, points, 1, "")
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_promises_are_kept_after_few_measurements(name):
+    measure = Measure(CURVES[name])
+    table = _table("comb_thresh", find_settings(measure, "comb_thresh", TARGETS))
+    errors = [abs(measure.curve(table.promise(t).setting) - t) for t in TARGETS]
+    assert max(errors) <= 0.25 and sum(errors) / len(errors) <= 0.1
+    assert len(measure.settings) <= 12
+    assert len(set(measure.settings)) == len(measure.settings)
+
+
+def test_all_points_were_measured():
+    measure = Measure(CURVES["root"])
+    points = find_settings(measure, "thresh", [4.0])
+    assert {p.setting for p in points} == set(measure.settings)
+    assert all(p.speedup == measure.curve(p.setting) for p in points)
+
+
+@pytest.mark.parametrize(
+    ("heuristic", "curve"),
+    [
+        ("fixed_k", lambda k: 28 / math.ceil(30 / k)),
+        ("mask_predict", lambda t: 28 / math.ceil(30 / math.ceil(30 / t))),
+    ],
+)
+def test_whole_numbers_next_to_a_target_are_all_tried(heuristic, curve):
+    """No other whole number comes nearer to a target than the promised one."""
+    measure = Measure(curve)
+    table = _table(heuristic, find_settings(measure, heuristic, TARGETS))
+    for target in TARGETS:
+        best = min(abs(curve(n) - target) for n in range(1, 100))
+        promise = table.promise(target)
+        assert curve(promise.setting) == promise.speedup
+        assert abs(promise.speedup - target) <= max(best, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("heuristic", "target", "message"),
+    [
+        ("comb_thresh", 0.5, "the slowest of comb_thresh on this text is 0.90"),
+        ("comb_thresh", 30.0, "the fastest of comb_thresh on this text is 9.00"),
+        ("fixed_k", 0.5, "the slowest of fixed_k on this text is 0.90"),
+        ("fixed_k", 30.0, "the fastest of fixed_k on this text is 9.00"),
+        ("mask_predict", 0.5, "the slowest of mask_predict on this text is 0.90"),
+        ("mask_predict", 30.0, "the fastest of mask_predict on this text is 9.00"),
+    ],
+)
+def test_an_impossible_speed_names_the_limit(heuristic, target, message):
+    speeds = {
+        "comb_thresh": lambda tau: min(0.9 - 2 * math.log(tau), 9.0),
+        "fixed_k": lambda k: min(0.9 * k, 9.0),
+        "mask_predict": lambda t: max(9.0 / t, 0.9),
+    }
+    with pytest.raises(UserError, match=message):
+        find_settings(speeds[heuristic], heuristic, [2.0, target])
+
+
+def test_a_curve_with_steps_ends():
+    """Equal speeds at neighbouring settings are no obstacle."""
+    points = find_settings(
+        lambda tau: max(round(0.9 - 2 * math.log(tau)), 1), "thresh", [2.5, 4.5]
+    )
+    speeds = [point.speedup for point in points]
+    assert speeds == sorted(set(speeds))
+    assert speeds[0] <= 2.5 and speeds[-1] >= 4.5
