@@ -4,7 +4,7 @@ Examples:
   python bin/decode.py --model_dir=student --input=test.en --output=out.de
   python bin/decode.py --model_dir=student --heuristic=mask_predict \
       --num_iterations=10 --length_beam=3 < test.en
-  python bin/decode.py --model_dir=student --target_speedup=4 < test.en
+  python bin/decode.py --model_dir=student --target_speedup=4 --trace=out.html < few.en
   python bin/decode.py --model_dir=teacher --beam_size=5 < test.en
 """
 
@@ -13,6 +13,7 @@ from absl import flags
 from cmlm_tf import cli
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.evaluation.trace_page import trace_page
 from cmlm_tf.translator import load_translator
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
@@ -35,7 +36,7 @@ define_decoding_flags()
 
 def main(_) -> None:
     """Loads the model and translates."""
-    options = decoding_options(_MODEL_DIR.value)
+    values, options = flags.FLAGS, decoding_options(_MODEL_DIR.value)
     translator = load_translator(
         _MODEL_DIR.value,
         _DTYPE.value,
@@ -43,15 +44,14 @@ def main(_) -> None:
         xla=_XLA.value,
         deterministic=_DETERMINISTIC.value,
     )
-    translate_file(
-        translator,
-        _INPUT.value,
-        _OUTPUT.value,
-        options,
-        references=flags.FLAGS.oracle_references,
-        jsonl=flags.FLAGS.jsonl,
-        nbest=flags.FLAGS.nbest,
-    )
+    with trace_page(translator, options, values.beside, values.trace) as watch:
+        translate_file(
+            *(translator, _INPUT.value, _OUTPUT.value, options),
+            references=values.oracle_references,
+            jsonl=values.jsonl,
+            nbest=values.nbest,
+            watch=watch,
+        )
 
 
 if __name__ == "__main__":

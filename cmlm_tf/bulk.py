@@ -32,6 +32,7 @@ def translate_file(
     references: str | None = None,
     jsonl: str | None = None,
     nbest: bool = False,
+    watch: Callable[[list[str], list[str] | None], None] | None = None,
 ) -> None:
     """Translates a file or stdin into a file or stdout.
 
@@ -44,6 +45,7 @@ def translate_file(
         jsonl: file for one JSON object a line, with scores and iterations.
         nbest: whether the objects hold all candidates, and their passes where
             the options ask for a trace.
+        watch: gets lines and their references, or None, once they are translated.
 
     Raises:
         UserError: a file that is missing or not UTF-8, files of different lengths,
@@ -63,6 +65,8 @@ def translate_file(
                 write(one_line(translation.text))
                 if write_json:
                     write_json(as_json(translation, nbest))
+            if watch:
+                watch(lines, others)
             counter.advance(len(lines))
     counter.close()
     translator.warn_of_split(num_split, num_lines)

@@ -22,6 +22,7 @@ SETTINGS = {
 }
 _DEFAULT_HEURISTIC = "comb_thresh"
 _SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
+_STUDENT_FLAGS = ("heuristic", "target_speedup", "passes", "trace", "beside")
 #: What would change the speed that was calibrated.
 _UNCALIBRATED_FLAGS = ("oracle_references", "max_iterations")
 _BEAM_FLAGS = ("beam_size", "length_penalty")
@@ -31,13 +32,13 @@ _UNMASKING_FLAGS = (
     "oracle_spread",
     "max_iterations",
     "drop_losing_candidates",
-    "trace",
 )
 
 #: Flags that do nothing without another.
 _NEEDS = {
     "nbest": "jsonl",
-    "trace": "nbest",
+    "passes": "nbest",
+    "beside": "trace",
     "oracle_spread": "oracle_references",
 }
 
@@ -85,7 +86,13 @@ def define_decoding_flags() -> None:
     )
     flags.DEFINE_string("jsonl", None, "JSON lines: text, score, iterations.")
     flags.DEFINE_bool("nbest", False, "JSON with all candidates; needs --jsonl.")
-    flags.DEFINE_bool("trace", None, "JSON with every pass; needs --nbest.")
+    flags.DEFINE_bool("passes", None, "JSON with every pass; needs --nbest.")
+    flags.DEFINE_string("trace", None, "HTML page that shows every pass.")
+    flags.DEFINE_string(
+        "beside",
+        None,
+        "HEURISTIC:SETTING to show beside in the page, or none (mask_predict:5).",
+    )
     flags.DEFINE_integer("beam_size", None, "A teacher's beam; 1 is greedy (5).")
     flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")
 
@@ -108,8 +115,8 @@ def decoding_options(
         if values[name] and not values[other]:
             raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
-        flags_of_students = ("heuristic", "target_speedup", *_UNMASKING_FLAGS)
-        _refuse(values, flags_of_students + _SETTING_FLAGS, "needs a student model")
+        flags_of_students = _STUDENT_FLAGS + _UNMASKING_FLAGS + _SETTING_FLAGS
+        _refuse(values, flags_of_students, "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))
     _refuse(values, _BEAM_FLAGS, "needs a teacher model")
     heuristic = values["heuristic"] or _DEFAULT_HEURISTIC
@@ -117,7 +124,10 @@ def decoding_options(
     others = [name for name in _SETTING_FLAGS if name != flag]
     _refuse(values, others, f"is no setting of --heuristic={heuristic}, --{flag} is")
     setting = default if values[flag] is None else values[flag]
-    options = UnmaskingOptions(heuristic, setting, **_given(values, _UNMASKING_FLAGS))
+    given = _given(values, _UNMASKING_FLAGS)
+    options = UnmaskingOptions(
+        heuristic, setting, trace=bool(values["passes"]), **given
+    )
     if values["target_speedup"] is None:
         return options
     _refuse(values, _SETTING_FLAGS, "is what --target_speedup finds")

@@ -178,7 +178,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         (["--beam_size=5"], "--beam_size needs a teacher"),
         (["--input=missing.en"], "missing.en"),
         (["--nbest"], "--nbest needs --jsonl"),
-        (["--trace", "--jsonl=/dev/null"], "--trace needs --nbest"),
+        (["--passes", "--jsonl=/dev/null"], "--passes needs --nbest"),
         (["--oracle_spread=1"], "--oracle_spread needs --oracle_references"),
     )
     def test_bad_flags_are_one_line(self, flags, message):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 MODEL_TYPES = ("unigram", "bpe")
 SIZE_MULTIPLE = 8
 
-_WORD_START = "\u2581"
+#: Begins a piece that begins a word.
+WORD_START = "\u2581"
 
 _RESERVED_PIECES = {
     PAD_ID: "<pad>",
@@ -135,7 +136,7 @@ def _cut(model: bytes, asked: int) -> bytes:
     the mark of a word's start has to stay a piece.
     """
     proto = ModelProto.FromString(model)
-    places = [i for i, p in enumerate(proto.pieces) if p.piece != _WORD_START]
+    places = [i for i, p in enumerate(proto.pieces) if p.piece != WORD_START]
     for place in places[len(places) - len(proto.pieces) % SIZE_MULTIPLE :][::-1]:
         del proto.pieces[place]
     if len(proto.pieces) < len(_RESERVED_PIECES) + _NUM_BYTES:
@@ -201,6 +202,10 @@ class SubwordModel:
         """
         plain = [[int(i) for i in row if i > MASK_ID] for row in ids]
         return self._processor.decode(plain) if plain else []
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the spelling of each id; words begin with `WORD_START`."""
+        return [self._processor.id_to_piece(int(i)) for i in ids]
 
     def tokenizer(self) -> "tensorflow_text.SentencepieceTokenizer":
         """Returns the same model as TensorFlow ops, with int32 ids."""

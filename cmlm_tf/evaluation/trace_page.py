@@ -1,0 +1,292 @@
+"""A page that shows how sentences were unmasked, pass by pass.
+
+Kreutzer et al. (2020), section 4.3, the figure of unmasking over iterations: each
+pass is a row, and a token's colour is its probability, yellow high, dark blue low.
+One HTML file holds all; it needs neither network nor scripts to be read.
+"""
+
+import contextlib
+import dataclasses
+import html
+import importlib.resources
+import math
+import os
+import re
+import string
+from collections.abc import Callable, Iterator, Sequence
+
+from absl import logging
+
+from cmlm_tf.base_translator import Translator
+from cmlm_tf.data.subwords import WORD_START
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.files import atomic_write
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translation import Candidate, Translation
+
+#: More make a page too long to read.
+MOST_SENTENCES = 1000
+
+#: The colour map cividis, told apart by colour-blind readers, from low to high.
+COLORS = (
+    "#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
+    "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
+)  # fmt: skip
+_FIRST_LIGHT = 5  # Of COLORS: dark text from here on.
+
+_BYTE = re.compile("<0x([0-7][0-9A-F])>")
+
+Watch = Callable[[Sequence[str], Sequence[str] | None], None]
+
+
+@contextlib.contextmanager
+def trace_page(
+    translator: Translator,
+    options: UnmaskingOptions | BeamOptions,
+    beside: str | None,
+    path: str | os.PathLike[str] | None,
+) -> Iterator[Watch | None]:
+    """Yields what adds lines to a page, which is written at the end.
+
+    Args:
+        translator: of a student.
+        options: how it translates.
+        beside: what to show beside; see `parse_beside`.
+        path: the file, or None for no page.
+
+    Yields:
+        A function of source lines and their references or None; None where there
+        is no page.
+
+    Raises:
+        UserError: `beside` cannot be read, or the file not be written.
+    """
+    if path is None:
+        yield None
+        return
+    if not isinstance(options, UnmaskingOptions):
+        raise UserError(f"{path}: a page of passes needs a student model")
+    page = TracePage(translator, parse_beside(beside, options))
+    with atomic_write(path) as temporary:
+        yield page.add
+        temporary.write_text(page.render(), encoding="utf-8")
+
+
+class TracePage:
+    """Collects traced sentences and renders them."""
+
+    def __init__(self, translator: Translator, sides: Sequence[UnmaskingOptions]):
+        """Starts an empty page.
+
+        Args:
+            translator: of a student.
+            sides: the ways of decoding to show side by side.
+        """
+        self._translator = translator
+        self._sides = [dataclasses.replace(side, trace=True) for side in sides]
+        self._sentences: list[str] = []
+        self._num_lines = 0
+
+    def add(self, lines: Sequence[str], references: Sequence[str] | None) -> None:
+        """Decodes lines in every way and adds them; see `Translator.translate`."""
+        self._num_lines += len(lines)
+        room = MOST_SENTENCES - len(self._sentences)
+        lines = lines[:room]
+        references = None if references is None else references[:room]
+        translations = [
+            self._translator.translate(lines, side, references, warn=False)
+            for side in self._sides
+        ]
+        for line, *shown in zip(lines, *translations, strict=True):
+            self._sentences.append(self._sentence(line, shown))
+
+    def render(self) -> str:
+        """Returns the page."""
+        count = len(self._sentences)
+        if count < self._num_lines:
+            logging.warning("the page shows the first %d lines", count)
+        noun = "sentence" if count == 1 else "sentences"
+        names = " beside ".join(_name(side) for side in self._sides)
+        template = importlib.resources.files(__package__) / "trace_page.html"
+        return string.Template(template.read_text("utf-8")).substitute(
+            title="How the translations were unmasked",
+            summary=f"{count} of {self._num_lines} {noun}: {html.escape(names)}.",
+            colors=_color_rules(),
+            scale="".join(
+                f'<span class="p{i}">{i / 10:.1f}</span>' for i in range(len(COLORS))
+            ),
+            sentences="\n".join(self._sentences),
+        )
+
+    def _sentence(self, line: str, shown: Sequence[Translation]) -> str:
+        """Renders a line, closed but for the first."""
+        source = self._translator.loaded.source_language
+        sides = "".join(
+            f"<section>{self._side(_name(options), translation)}</section>"
+            for options, translation in zip(self._sides, shown, strict=True)
+        )
+        state = "" if self._sentences else " open"
+        text = html.escape(line) if line.strip() else "(blank line)"
+        return (
+            f'<details{state}><summary lang="{source}">{text}</summary>\n'
+            f'<div class="sides">{sides}</div></details>'
+        )
+
+    def _side(self, name: str, translation: Translation) -> str:
+        target = self._translator.loaded.target_language
+        parts = []
+        for number, candidates in enumerate(translation.candidates, start=1):
+            several = len(translation.candidates) > 1
+            part = f", part {number}" if several else ""
+            caption = f"{html.escape(name)}{part}: {_passes(candidates[0].iterations)}"
+            parts.append(
+                f'<h2>{caption}</h2><div class="scroll" tabindex="0" role="region" '
+                f'aria-label="{caption}"><table class="passes" lang="{target}">'
+                f'<caption class="v">{caption}</caption><tbody>'
+                f"{''.join(self._rows(candidates[0]))}</tbody></table></div>"
+                f"{_candidate_table(candidates, target)}"
+            )
+        return "".join(parts)
+
+    def _rows(self, candidate: Candidate) -> Iterator[str]:
+        """Renders the passes; all was masked before the first."""
+        length = len(candidate.tokens)
+        ids, mask = [-1] * length, [True] * length
+        for number, step in enumerate(candidate.passes, start=1):
+            states = [
+                _state(*now, *before)
+                for now, before in zip(
+                    zip(step["token_ids"], step["mask"], strict=True),
+                    zip(ids, mask, strict=True),
+                    strict=True,
+                )
+            ]
+            pieces = self._translator.subwords.pieces(step["token_ids"])
+            cells = map(_cell, pieces, step["log_probs"], states)
+            head = f'<th scope="row" lang="en">pass {number}</th>'
+            yield f"<tr>{head}{''.join(cells)}</tr>"
+            ids, mask = step["token_ids"], step["mask"]
+
+
+def parse_beside(text: str | None, options: UnmaskingOptions) -> list[UnmaskingOptions]:
+    """Finds what a way of decoding is shown beside.
+
+    >>> [side.heuristic for side in parse_beside(None, UnmaskingOptions())]
+    ['mask_predict', 'comb_thresh']
+    >>> parse_beside("fixed_k:3", UnmaskingOptions())[0].setting
+    3.0
+
+    Args:
+        text: `HEURISTIC:SETTING`, `none`, or None for the paper's example:
+            mask_predict with T=5, or comb_thresh with tau=0.1 beside that.
+        options: how text is translated.
+
+    Returns:
+        Two ways of decoding, or one.
+
+    Raises:
+        UserError: the text is neither.
+    """
+    if text == "none":
+        return [options]
+    if text is None:
+        is_same = options.heuristic == "mask_predict"
+        text = "comb_thresh:0.1" if is_same else "mask_predict:5"
+    heuristic, _, setting = text.partition(":")
+    try:
+        number = float(setting)
+    except ValueError as error:
+        raise UserError(
+            f"beside must be HEURISTIC:SETTING or none, not {text!r}"
+        ) from error
+    return [dataclasses.replace(options, heuristic=heuristic, setting=number), options]
+
+
+def _name(options: UnmaskingOptions) -> str:
+    return " ".join(describe(options))
+
+
+def _passes(count: int) -> str:
+    return f"{count} pass" if count == 1 else f"{count} passes"
+
+
+def _state(token_id: int, is_masked: bool, old_id: int, was_masked: bool) -> str:
+    """Names what a pass did to a position: the classes of its cell.
+
+    >>> _state(7, False, 9, True)
+    'new'
+    >>> _state(7, False, 7, False)
+    'same'
+    """
+    if was_masked and not is_masked:
+        return "new"
+    if is_masked and not was_masked:
+        return "again"
+    if token_id == old_id:
+        return "same masked" if is_masked else "same"
+    return "guess" if is_masked else "new"
+
+
+#: What a screen reader says behind a token.
+_SPOKEN = {
+    "new": " (unmasked)",
+    "again": " (masked again)",
+    "guess": " (guess)",
+    "same masked": "",
+    "same": "",
+}
+
+
+def _cell(piece: str, log_prob: float, state: str) -> str:
+    probability = math.exp(log_prob)
+    level = min(int(probability * len(COLORS)), len(COLORS) - 1)
+    start = '<span class="w">\u2581</span>' if piece.startswith(WORD_START) else ""
+    spoken = f'<span class="v">{_SPOKEN[state]}</span>' if _SPOKEN[state] else ""
+    # Most cells are unchanged: the shorter, the faster a page opens.
+    shade = "" if "same" in state else f' p{level}" title="{probability:.3f}'
+    return (
+        f'<td><span class="t {state}{shade}">{start}'
+        f"{html.escape(_spelling(piece))}{spoken}</span></td>"
+    )
+
+
+def _spelling(piece: str) -> str:
+    """Returns a piece without its mark; a byte that is a letter by itself as such.
+
+    >>> _spelling("<0x58>"), _spelling("<0xC3>")
+    ('X', '<0xC3>')
+    """
+    byte = _BYTE.fullmatch(piece)
+    letter = chr(int(byte[1], 16)) if byte else ""
+    return letter if letter.isprintable() and letter else piece.removeprefix(WORD_START)
+
+
+def _candidate_table(candidates: Sequence[Candidate], language: str) -> str:
+    rows = []
+    for number, candidate in enumerate(candidates):
+        selected = '<span class="v"> (selected)</span>' if number == 0 else ""
+        score = "dropped" if candidate.score == -math.inf else f"{candidate.score:.3f}"
+        style = ' class="selected"' if number == 0 else ""
+        rows.append(
+            f"<tr{style}><td>{len(candidate.tokens)}{selected}</td><td>{score}</td>"
+            f'<td>{candidate.iterations}</td><td lang="{language}">'
+            f"{html.escape(candidate.text)}</td></tr>"
+        )
+    heads = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("length", "score", "passes", "translation")
+    )
+    return (
+        '<table class="candidates"><caption>length candidates, best first; the score '
+        "is the mean log-probability</caption>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _color_rules() -> str:
+    return "\n".join(
+        f".p{i} {{ background: {color}; "
+        f"color: {'#000' if i >= _FIRST_LIGHT else '#fff'}; }}"
+        for i, color in enumerate(COLORS)
+    )
