@@ -4,16 +4,20 @@ PYTEST_WORKERS ?= 2
 python := $(VENV)/bin/python
 project := setup.cfg pyproject.toml cmlm_tf/__init__.py
 
-.PHONY: help demo test check clean
+.PHONY: help demo tutorial test check clean
 
 help:
-	@echo "make demo   install the package, train on the small grammar, print the table"
-	@echo "make test   install the package and run its tests"
-	@echo "make check  lint, formatting, import rules and types"
-	@echo "make clean  remove the virtual environment"
+	@echo "make demo      install the package, translate with its English-German model"
+	@echo "make tutorial  install the package, train on the small grammar, measure"
+	@echo "make test      install the package and run its tests"
+	@echo "make check     lint, formatting, import rules and types"
+	@echo "make clean     remove the virtual environment"
 
 demo: $(VENV)/.installed
 	$(python) bin/demo.py --output_dir=demo
+
+tutorial: $(VENV)/.installed
+	$(python) bin/tutorial.py --output_dir=tutorial
 
 test: $(VENV)/.installed-test
 	$(python) -m pytest -n $(PYTEST_WORKERS)

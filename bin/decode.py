@@ -14,9 +14,12 @@ from cmlm_tf import cli
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.evaluation.trace_page import trace_page
+from cmlm_tf.pretrained import EN_DE_STUDENT
 from cmlm_tf.translator import load_translator
 
-_MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
+_MODEL_DIR = flags.DEFINE_string(
+    "model_dir", str(EN_DE_STUDENT), "The model; by default English-German."
+)
 _INPUT = flags.DEFINE_string("input", None, "Source lines; stdin if left out.")
 _OUTPUT = flags.DEFINE_string("output", None, "Translations; stdout if left out.")
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(

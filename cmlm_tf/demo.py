@@ -1,123 +1,73 @@
-"""The whole pipeline on the embedded grammar, ending in the quality-speed table."""
+"""The pretrained models at work: examples, the trade-off table and its plot."""
 
-import dataclasses
 import sys
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
-import ml_collections
 from absl import logging
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.corpora import open_corpus
-from cmlm_tf.data.subwords import train_subword_model
-from cmlm_tf.evaluation.plots import plot_quality_speed
-from cmlm_tf.evaluation.sweep import sweep
-from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.training.distillation import distill
-from cmlm_tf.training.trainer import train
+from cmlm_tf.evaluation.table import format_table
+from cmlm_tf.evaluation.trace_page import TracePage, parse_beside
+from cmlm_tf.evaluation.trade_off import measure_trade_off, write_trade_off
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.pretrained import EN_DE_STUDENT, EN_DE_TEACHER, EN_DE_TEST
 from cmlm_tf.translator import load_translator
 
-#: Four settings of each heuristic, from slow to fast.
+#: From slow to fast.
 SETTINGS = {
-    "mask_predict": (10, 5, 3, 1),
-    "fixed_k": (1, 2, 4, 6),
-    "thresh": (0.9, 0.5, 0.2, 0.05),
-    "comb_thresh": (0.9, 0.5, 0.1, 0.01),
-    "fcomb_thresh": (0.9, 0.5, 0.1, 0.01),
+    "mask_predict": (10, 4),
+    "fixed_k": (2, 4),
+    "thresh": (0.7, 0.3),
+    "comb_thresh": (0.5, 0.1, 0.01),
+    "fcomb_thresh": (0.5, 0.01),
 }
-BEAMS = (1, 5)
-VOCAB_SIZE = 3000
-NUM_EXAMPLES = 5
-#: Many, as the models are tiny.
-SENTENCES_PER_BATCH = 256
+#: Translated with care and in haste.
+EXAMPLES = (
+    "Could you tell me where the nearest station is?",
+    "The two countries want to work more closely together on climate protection.",
+    "Click on the button to save your changes before you close the window.",
+    "A young woman with a red umbrella is waiting for the bus in the rain.",
+    "If the weather stays like this, we will have to cancel the trip.",
+)
+EXAMPLE_TAUS = (0.5, 0.01)
+TEST = f"tsv:{EN_DE_TEST}?source=1&target=2"
 
 
-def run_demo(
-    teacher_config: ml_collections.ConfigDict,
-    student_config: ml_collections.ConfigDict,
-    output_dir: str | Path,
-    test: str = "grammar:test?size=500",
-) -> str:
-    """Trains subword model, teacher and student and decodes with every heuristic.
-
-    Whatever an earlier run finished in `output_dir` is used again.
+def run_demo(output_dir: str | Path, test: str = TEST) -> str:
+    """Translates examples and a test set with the pretrained models.
 
     Args:
-        teacher_config: as configs/grammar.py gives it.
-        student_config: likewise; both are completed with paths.
-        output_dir: gets the models, `table.json`, `table.md` and the plots.
-        test: the corpus to decode.
+        output_dir: gets `table.json`, `table.md`, `table.png`, `table.svg` and
+            `passes.html`, which shows how the examples were unmasked.
+        test: description of the corpus for the table.
 
     Returns:
-        The table as text.
+        The table as text; the examples are printed on stderr.
     """
     folder = Path(output_dir)
-    start = time.monotonic()
-    subwords = folder / "subword.model"
-    if not subwords.exists():
-        corpus = open_corpus(teacher_config.data.train)
-        sentences = (side for pair in corpus for side in pair)
-        train_subword_model(sentences, subwords, VOCAB_SIZE, "bpe")
-    for config in (teacher_config, student_config):
-        config.data.subword_model = str(subwords)
-    teacher_dir = train(teacher_config, folder / "teacher")
-    student_config.data.train = distill(
-        teacher_config,
-        teacher_dir,
-        folder / "distilled",
-        batch_size=SENTENCES_PER_BATCH,
-    )
-    student_config.student.teacher_dir = str(teacher_dir)
-    student_dir = train(student_config, folder / "student")
-    logging.info("trained in %.0f s", time.monotonic() - start)
-    return _measure(teacher_dir, student_dir, test, folder)
-
-
-def _measure(teacher_dir: Path, student_dir: Path, test: str, folder: Path) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
     sources, references = zip(*open_corpus(test), strict=True)
-    teacher, student = (
-        load_translator(model_dir, sentences_per_batch=SENTENCES_PER_BATCH)
-        for model_dir in (teacher_dir, student_dir)
-    )
-    points = [
-        UnmaskingOptions(heuristic, setting)
-        for heuristic, settings in SETTINGS.items()
-        for setting in settings
-    ]
-    beams = [BeamOptions(beam_size=size) for size in BEAMS]
-    rows = []
-    for translator, options in ((teacher, beams), (student, points)):
-        for row in sweep(translator, sources, references, options):
-            logging.info("%s %s: BLEU %.2f", row.system, row.setting, row.bleu)
-            rows.append(row)
-    _write(rows, test, folder)
-    _show_examples(student, sources, references)
-    return format_table([dataclasses.replace(row, chrf=None) for row in rows])
+    teacher, student = load_translator(EN_DE_TEACHER), load_translator(EN_DE_STUDENT)
+    _show_examples(student)
+    slow = UnmaskingOptions("comb_thresh", EXAMPLE_TAUS[0])
+    page = TracePage(student, parse_beside(None, slow))
+    page.add(EXAMPLES, None)
+    (folder / "passes.html").write_text(page.render(), encoding="utf-8")
+    rows = measure_trade_off(teacher, student, sources, references, SETTINGS)
+    write_trade_off(rows, test, folder)
+    logging.info("table, plot and passes.html are in %s", folder)
+    return format_table(rows)
 
 
-def _write(rows: Sequence[QualitySpeedRow], test: str, folder: Path) -> None:
-    write_json(rows, folder / "table.json", {"test": test})
-    (folder / "table.md").write_text(format_table(rows) + "\n", encoding="utf-8")
-    plot_quality_speed(
-        [row for row in rows if row.system != "teacher"],
-        rows[len(BEAMS) - 1].bleu,
-        [folder / "table.png", folder / "table.svg"],
-    )
-
-
-def _show_examples(
-    student: Translator, sources: Sequence[str], references: Sequence[str]
-) -> None:
-    translations = student.translate(sources[:NUM_EXAMPLES])
-    for source, reference, translation in zip(
-        sources, references, translations, strict=False
-    ):
-        print(
-            f"\nsource     {source}\nreference  {reference}\n"
-            f"student    {translation.text}   "
-            f"({translation.num_tokens} subwords in {translation.iterations} passes)",
-            file=sys.stderr,
-        )
+def _show_examples(student: Translator) -> None:
+    options = [UnmaskingOptions("comb_thresh", tau) for tau in EXAMPLE_TAUS]
+    translations = [student.translate(EXAMPLES, option) for option in options]
+    for source, *outputs in zip(EXAMPLES, *translations, strict=True):
+        print(f"\nsource      {source}", file=sys.stderr)
+        for tau, output in zip(EXAMPLE_TAUS, outputs, strict=True):
+            print(
+                f"tau={tau:<7g} {output.text}   "
+                f"({output.num_tokens} subwords in {output.iterations} passes)",
+                file=sys.stderr,
+            )

@@ -45,7 +45,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.evaluation = ml_collections.ConfigDict()
     config.evaluation.every = 1000  # updates between evaluations
     config.evaluation.bleu_sentences = 0  # dev sentences translated; 0: no BLEU
-    config.evaluation.select_by = "loss"  # the best weights: by loss or by bleu
+    config.evaluation.select_by = "token_loss"  # of the best weights: or bleu
     config.evaluation.patience = 0  # evaluations without gain to stop; 0: never
 
     if role == "student":

@@ -45,7 +45,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.evaluation = ml_collections.ConfigDict()
     config.evaluation.every = 650 if role == "teacher" else 900  # in updates
     config.evaluation.bleu_sentences = 200  # dev sentences translated; 0: no BLEU
-    config.evaluation.select_by = "bleu"  # the best weights: by loss or by bleu
+    config.evaluation.select_by = "bleu"  # of the best weights: or token_loss
     config.evaluation.patience = 0  # evaluations without gain to stop; 0: never
 
     if role == "student":

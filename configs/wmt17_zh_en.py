@@ -48,7 +48,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.evaluation = ml_collections.ConfigDict()
     config.evaluation.every = 2000  # updates between evaluations
     config.evaluation.bleu_sentences = 1000  # dev sentences translated; 0: no BLEU
-    config.evaluation.select_by = "loss"  # the best weights: by loss or by bleu
+    config.evaluation.select_by = "token_loss"  # of the best weights: or bleu
     config.evaluation.patience = 20  # evaluations without gain to stop; 0: never
 
     if role == "student":

@@ -1,5 +1,6 @@
-"""The whole pipeline on a handful of sentences and a tiny model."""
+"""The demo and the models that come with the package."""
 
+import csv
 import json
 import tempfile
 from pathlib import Path
@@ -8,52 +9,53 @@ from unittest import mock
 import tensorflow as tf
 
 from cmlm_tf import demo
-from tests.training.small_run import load_config_file
+from cmlm_tf.evaluation.bleu import sacre_bleu
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.pretrained import EN_DE_STUDENT, EN_DE_TEACHER, EN_DE_TEST
+from cmlm_tf.translator import load_translator
 
 
-def tiny_config(role):
-    """The demo's config, cut down to seconds."""
-    config = load_config_file("grammar", role)
-    config.model.update(
-        model_dim=16,
-        num_heads=2,
-        feed_forward_dim=32,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-    )
-    config.data.update(
-        train="grammar:train?size=150",
-        dev="grammar:dev?size=20",
-        tokens_per_batch=256,
-    )
-    config.training.update(max_steps=4, log_every=2, jit_compile=False)
-    config.evaluation.update(every=4, bleu_sentences=0, select_by="loss")
-    return config
+def read_test_set():
+    with open(EN_DE_TEST, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+class PretrainedTest(tf.test.TestCase):
+    def test_test_set(self):
+        rows = read_test_set()
+        styles = [style for style, _, _ in rows]
+        for style in ("everyday", "technical", "news"):
+            self.assertEqual(styles.count(style), 100)
+        self.assertLen({english for _, english, _ in rows}, 300)
+
+    def test_models_fit_in_the_package(self):
+        files = [path for path in EN_DE_TEST.parent.rglob("*") if path.is_file()]
+        self.assertLess(sum(path.stat().st_size for path in files), 32e6)
+
+    def test_they_translate(self):
+        _, english, german = zip(*read_test_set()[::10], strict=True)
+        for folder, options, least in (
+            (EN_DE_TEACHER, BeamOptions(beam_size=1), 45),
+            (EN_DE_STUDENT, UnmaskingOptions("comb_thresh", 0.5), 40),
+        ):
+            translations = load_translator(folder).translate(english, options)
+            texts = [translation.text for translation in translations]
+            self.assertGreater(sacre_bleu(texts, german, "de", 0).value, least)
 
 
 class DemoTest(tf.test.TestCase):
     def test_it_ends_in_the_table(self):
-        settings = {"comb_thresh": (0.5, 0.01), "fixed_k": (4,)}
         with (
             tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(demo, "SETTINGS", settings),
-            mock.patch.object(demo, "VOCAB_SIZE", 800),
+            mock.patch.object(demo, "SETTINGS", {"comb_thresh": (0.5, 0.01)}),
         ):
-            configs = tiny_config("teacher"), tiny_config("student")
-            table = demo.run_demo(*configs, folder, test="grammar:test?size=6")
-            folder = Path(folder)
+            folder = Path(folder) / "demo"
+            table = demo.run_demo(folder, "grammar:test?size=4")
             rows = json.loads((folder / "table.json").read_text())["rows"]
-            systems = [row["system"] for row in rows]
-            self.assertEqual(
-                systems, ["teacher", "teacher", "comb_thresh", "comb_thresh", "fixed_k"]
-            )
-            for name in ("table.png", "table.svg", "table.md", "student/model"):
+            for name in ("table.png", "table.svg", "table.md", "passes.html"):
                 self.assertTrue((folder / name).exists(), name)
-            for row in rows:
-                self.assertGreater(row["tokens_per_iteration"], 0)
-                self.assertGreater(row["sentences_per_second"], 0)
-            self.assertLen(table.split("\n"), 2 + len(rows))
-            self.assertIn("beam 5", table)
+        self.assertLen(table.split("\n"), 2 + len(rows))
+        self.assertIn("tau=0.01", table)
 
 
 if __name__ == "__main__":

@@ -198,13 +198,13 @@ class DevEvaluation(keras.callbacks.Callback):
 
         Args:
             state: the run's state.
-            evaluate_fn: returns scores by name, `loss` and perhaps `bleu`, of
-                the weights as they are when it is called.
+            evaluate_fn: returns scores by name, `token_loss` and perhaps `bleu`
+                among them, of the weights as they are when it is called.
             save_best_fn: saves the weights as they are when it is called.
             log: is told how long an evaluation took, and its scores.
             every: updates between evaluations; the last update has one too.
             max_steps: updates in all.
-            select_by: the score that decides, `loss` or `bleu`.
+            select_by: the score that decides, `token_loss` or `bleu`.
             patience: evaluations to wait for a better score; 0 waits forever.
         """
         super().__init__()
@@ -234,7 +234,9 @@ class DevEvaluation(keras.callbacks.Callback):
     def _evaluate(self):
         state = self._state
         scores = self._evaluate_fn()
-        score = scores["bleu"] if self._select_by == "bleu" else -scores["loss"]
+        score = scores[self._select_by]
+        if self._select_by != "bleu":
+            score = -score
         if state.record_score(score, self._patience):
             self._save_best_fn()
         state.evaluated_step = state.step

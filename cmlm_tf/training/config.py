@@ -88,7 +88,7 @@ COMMON_FIELDS = {
     "training.checkpoint_every": _whole(1),
     "evaluation.every": _whole(1),
     "evaluation.bleu_sentences": _whole(0),
-    "evaluation.select_by": _choice("loss", "bleu"),
+    "evaluation.select_by": _choice("token_loss", "bleu"),
     "evaluation.patience": _whole(0),
 }
 

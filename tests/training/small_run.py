@@ -55,7 +55,7 @@ def small_config(folder, role="teacher"):
     )
     config.data.update(row_lengths=(48,), tokens_per_batch=192)
     config.training.update(max_steps=8, warmup_steps=4, log_every=2, checkpoint_every=3)
-    config.evaluation.update(every=4, bleu_sentences=0, select_by="loss")
+    config.evaluation.update(every=4, bleu_sentences=0, select_by="token_loss")
     if role == "student":
         config.student.teacher_dir = str(folder / "teacher")
     return config

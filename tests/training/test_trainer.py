@@ -96,7 +96,7 @@ class TrainTest(parameterized.TestCase):
         losses = iter([5.0, 3.0, 4.0, 3.5])
         self.monkeypatch.setattr(
             "cmlm_tf.training.dev_set.DevSet.evaluate",
-            lambda *unused: {"loss": next(losses)},
+            lambda *unused: {"token_loss": next(losses)},
         )
         output = self.folder / "run"
         train(config, output)
