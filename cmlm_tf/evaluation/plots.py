@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by colour-blind readers, each with its own
-# marker for print without colour.
-_STYLES = (
+#: Okabe and Ito's colours, told apart by colour-blind readers, each with its own
+#: marker for print without colour.
+STYLES = (
     ("#0072B2", "o"),
     ("#D55E00", "s"),
     ("#009E73", "^"),
@@ -24,7 +24,7 @@ _STYLES = (
     ("#56B4E9", "P"),
 )
 
-_SETTINGS = {
+SETTINGS = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "cmlm_tf",
@@ -50,10 +50,10 @@ def plot_quality_speed(
     """
     import matplotlib
 
-    with matplotlib.rc_context(_SETTINGS):
+    with matplotlib.rc_context(SETTINGS):
         for path in paths:
             # Saving moves a figure's layout, so each file gets its own.
-            _save(_draw(rows, teacher_bleu, teacher_label), path)
+            save(_draw(rows, teacher_bleu, teacher_label), path)
 
 
 def _draw(
@@ -63,11 +63,11 @@ def _draw(
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    styles = itertools.cycle(_STYLES)
+    styles = itertools.cycle(STYLES)
     for system, points in _lines(rows).items():
         color, marker = next(styles)
         speed, bleu = zip(*points, strict=True)
-        axes.plot(speed, bleu, color=color, marker=marker, label=_label(system))
+        axes.plot(speed, bleu, color=color, marker=marker, label=label(system))
     if teacher_bleu is not None:
         _draw_border(axes, teacher_bleu, teacher_label)
     axes.set_xlabel("speed (tokens per iteration)")
@@ -88,7 +88,12 @@ def _lines(rows: Sequence[QualitySpeedRow]) -> dict[str, list[tuple[float, float
     return {system: sorted(points) for system, points in lines.items()}
 
 
-def _label(system: str) -> str:
+def label(system: str) -> str:
+    """Spells a name as the paper does.
+
+    >>> label("comb_thresh")
+    'comb-thresh'
+    """
     return system.replace("_", "-")
 
 
@@ -102,7 +107,8 @@ def _draw_border(axes: "Axes", teacher_bleu: float, label: str) -> None:
         axes.set_ylim(top=teacher_bleu)
 
 
-def _save(figure: "Figure", path: str | os.PathLike[str]) -> None:
+def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
+    """Writes a figure; equal figures give equal files."""
     # A date or a version inside the file would make equal plots differ.
     stamps = {".svg": "Date", ".png": "Software", ".pdf": "CreationDate"}
     with atomic_write(path) as temporary:

@@ -232,21 +232,18 @@ def _state(token_id: int, is_masked: bool, old_id: int, was_masked: bool) -> str
 _SPOKEN = {
     "new": " (unmasked)",
     "again": " (masked again)",
-    "guess": " (guess)",
-    "same masked": "",
-    "same": "",
 }
 
 
 def _cell(piece: str, log_prob: float, state: str) -> str:
     probability = math.exp(log_prob)
     level = min(int(probability * len(COLORS)), len(COLORS) - 1)
-    start = '<span class="w">\u2581</span>' if piece.startswith(WORD_START) else ""
-    spoken = f'<span class="v">{_SPOKEN[state]}</span>' if _SPOKEN[state] else ""
+    start = " s" if piece.startswith(WORD_START) else ""
+    spoken = f'<span class="v">{_SPOKEN[state]}</span>' if state in _SPOKEN else ""
     # Most cells are unchanged: the shorter, the faster a page opens.
     shade = "" if "same" in state else f' p{level}" title="{probability:.3f}'
     return (
-        f'<td><span class="t {state}{shade}">{start}'
+        f'<td><span class="t{start} {state}{shade}">'
         f"{html.escape(_spelling(piece))}{spoken}</span></td>"
     )
 

@@ -1,0 +1,198 @@
+"""Draws the figures from their rows, legible in print and for the colour-blind."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.evaluation.plots import SETTINGS, STYLES, label, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+Result = dict[str, Any]
+
+_SPEED = "speed (tokens per iteration)"
+_BLEU = "quality (SacreBLEU)"
+
+
+def draw(result: Result, path: str | os.PathLike[str]) -> None:
+    """Draws one figure; equal results give equal files.
+
+    Args:
+        result: what was measured, with its `figure`, a key of `DRAWINGS`, and `label`.
+        path: the file to write, by suffix (.png, .svg, .pdf).
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+        DRAWINGS[result["figure"]](figure, result)
+        figure.axes[0].set_title(result["label"], fontsize=9, loc="left")
+        save(figure, path)
+
+
+def _tradeoff(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, _SPEED, _BLEU)
+    students = [row for row in result["rows"] if row["system"] != "teacher"]
+    _bands(axes, students, "slowest")
+    beam = next(r["bleu"] for r in result["rows"] if r["setting"] == "beam 5")
+    axes.axhline(
+        beam, color="black", linestyle="--", label="teacher, beam 5", clip_on=False
+    )
+    if max(row["bleu"] for row in students) <= beam:
+        axes.set_ylim(top=beam)  # The border of the graph, as in the paper.
+    axes.legend(frameon=False, loc="lower left")
+
+
+def _strategies(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, "length beam b (candidates)", _BLEU)
+    _bands(axes, result["rows"], "length_beam")
+    axes.legend(frameon=False, title=f"mask-predict, T={result['iterations']}")
+
+
+def _passes(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, "passes", "SacreBLEU of the filled-in sequences")
+    lines = dict(zip(sorted({r["target"] for r in result["rows"]}), "-:", strict=False))
+    for (system, target), rows in _grouped(result["rows"], "system", "target"):
+        x, y = _columns(rows, "iteration", "bleu")
+        name = f"{label(system)}:{rows[0]['speed']:.1f}"
+        axes.plot(x, y, label=name, linestyle=lines[target], **_style(system))
+    axes.legend(frameon=False, title="tokens per iteration")
+
+
+def _lengths(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, "reference length (subwords)", "passes")
+    groups = list(_grouped(result["rows"], "system"))
+    for number, ((system,), rows) in enumerate(groups):
+        # Side by side, so that error bars do not hide each other.
+        x = [row["first_length"] + 2 + 0.5 * (number - len(groups) / 2) for row in rows]
+        y, error = _columns(rows, "mean", "std")
+        speed = result["speeds"][system]["speed"]
+        name = f"{label(system)}, {rows[0]['setting']} ({speed:.1f})"
+        style = _style(system) | {"elinewidth": 0.8}
+        axes.errorbar(x, y, error, None, "", capsize=2, label=name, **style)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, title="setting (tokens per iteration)")
+
+
+def _dev_test(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, f"dev {_SPEED}", f"test {_SPEED}")
+    _scatter(axes, result, "dev", "test")
+
+
+def _promises(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, f"promised {_SPEED}", f"test {_SPEED}")
+    _scatter(axes, result, "promised", "measured")
+
+
+def _scatter(axes: "Axes", result: Result, x_name: str, y_name: str) -> None:
+    most = max(row[name] for row in result["rows"] for name in (x_name, y_name))
+    axes.plot([0, most], [0, most], color="0.6", linewidth=0.8, label="equal")
+    for (system,), rows in _grouped(result["rows"], "system"):
+        x, y = _columns(rows, x_name, y_name)
+        error = result["errors"][system]
+        name = (
+            f"{label(system)}: error {error['mean']:.2f}, most {error['largest']:.2f}"
+        )
+        axes.plot(x, y, label=name, **_style(system) | {"linestyle": "none"})
+    axes.legend(frameon=False)
+
+
+def _length_classifier(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, "", "share of sentences (%)")
+    names, shares = _columns(result["rows"], "measure", "share")
+    axes.barh(names[::-1], [100 * share for share in shares[::-1]], color=STYLES[0][0])
+    axes.set_xlim(0, 100)
+    axes.set(xlabel="share of sentences (%)", ylabel="predicted length is")
+
+
+def _probabilities(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, "probability of the best token", "share of right tokens")
+    axes.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, label="calibrated")
+    for number, group in enumerate(_SHOWN_GROUPS):
+        rows = [row for row in result["rows"] if row["group"] == group]
+        for row, line in zip(rows, ("-", ":"), strict=False):
+            bins = [cells[1:] for cells in row["bins"] if cells[0] >= _FEWEST]
+            color, marker = STYLES[number]
+            name = f"{group}, temperature {row['temperature']:g}"
+            name += f": ECE {100 * row['ece']:.1f} %"
+            style: dict[str, Any] = {"color": color, "marker": marker}
+            x, y = zip(*bins, strict=True) if bins else ((), ())
+            axes.plot(x, y, linestyle=line, label=name, markersize=4, **style)
+    axes.legend(frameon=False, fontsize=7)
+
+
+#: Of all groups of predictions, and the fewest that make a point.
+_SHOWN_GROUPS = ("all", "rank from 1", "rank from 9")
+_FEWEST = 20
+
+
+def _temperature(figure: "Figure", result: Result) -> None:
+    axes = _axes(figure, _SPEED, _BLEU)
+    for (system, value), rows in _grouped(result["rows"], "system", "temperature"):
+        x, y = _columns(sorted(rows, key=lambda r: r["slowest"]), "slowest", "bleu")
+        name = f"{label(system)}, temperature {value:g}"
+        line = "-" if value == 1.0 else ":"
+        axes.plot(x, y, label=name, **_style(system) | {"linestyle": line})
+    axes.legend(frameon=False)
+
+
+DRAWINGS: dict[str, Callable[["Figure", Result], None]] = {
+    "tradeoff": _tradeoff,
+    "strategies": _strategies,
+    "passes": _passes,
+    "lengths": _lengths,
+    "dev_test": _dev_test,
+    "promises": _promises,
+    "length_classifier": _length_classifier,
+    "probabilities": _probabilities,
+    "temperature": _temperature,
+}
+
+
+def _axes(figure: "Figure", x_label: str, y_label: str) -> "Axes":
+    axes = figure.add_subplot()
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    axes.grid(color="0.9", linewidth=0.6)
+    return axes
+
+
+def _bands(axes: "Axes", rows: Sequence[Row], x_name: str) -> None:
+    """Draws BLEU with its 95 % interval, a line for each system."""
+    for (system,), points in _grouped(rows, "system"):
+        points = sorted(points, key=lambda row: row[x_name])
+        x, y, error = _columns(points, x_name, "bleu", "bleu_ci")
+        axes.plot(x, y, label=label(system), **_style(system))
+        low, high = (
+            [b + s * e for b, e in zip(y, error, strict=True)] for s in (-1, 1)
+        )
+        color = _style(system)["color"]
+        axes.fill_between(x, low, high, color=color, alpha=0.12, linewidth=0)
+
+
+def _style(system: str) -> dict[str, Any]:
+    """Returns the look of a system, the same in all figures."""
+    names = list(HEURISTICS) if system in HEURISTICS else list(STRATEGIES)
+    color, marker = STYLES[names.index(system)]
+    return {"color": color, "marker": marker, "markersize": 4}
+
+
+def _grouped(
+    rows: Iterable[Row], *names: str
+) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
+    """Groups rows by some fields, in order of appearance."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups.items()
+
+
+def _columns(rows: Sequence[Row], *names: str) -> list[list[Any]]:
+    return [[row[name] for row in rows] for name in names]

@@ -1,0 +1,212 @@
+"""What the figures on decoding measure: from a workbench to rows of numbers.
+
+Points are shared: a figure measures only what no earlier one has.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cmlm_tf.calibration import Point, SpeedTable, is_faster
+from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.evaluation.figures.workbench import Split, Workbench
+from cmlm_tf.evaluation.speed_search import find_settings
+from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+
+#: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
+#: iteration for a trained student.
+SETTINGS: dict[str, tuple[float, ...]] = {
+    "mask_predict": (20, 15, 10, 8, 6, 5, 4, 3, 2, 1),
+    "fixed_k": (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15),
+    "thresh": (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1),
+    "comb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1.5e-3, 3e-4, 3e-5)
+    + (1e-6,),
+    "fcomb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1e-3, 1e-5),
+}
+STRATEGY_ITERATIONS = 10
+MOST_BEAMS = 10
+#: Of the figures that compare at equal speed, in tokens per iteration.
+PASSES_SPEEDS = (3.5, 5.0)
+LENGTHS_SPEED = 5.0
+BIN_WIDTH = 5
+PROMISES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+DEV_TEST_SYSTEMS = ("comb_thresh", "fixed_k")
+Rows = list[dict[str, Any]]
+Result = dict[str, Any]
+QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed")
+
+
+def tradeoff(bench: Workbench) -> Result:
+    """BLEU against speed for the five heuristics, and the teacher (section 4.2)."""
+    teacher: list[Any] = [BeamOptions(beam_size=5), BeamOptions(beam_size=1)]
+    student = [
+        options_of(bench, heuristic, setting)
+        for heuristic, settings in SETTINGS.items()
+        for setting in settings
+    ]
+    rows = []
+    for options in teacher + student:
+        system, setting = describe(options)
+        point = bench.quality(options, bench.test)
+        rows.append({"system": system, "setting": setting, **take(point, QUALITY)})
+    return {"rows": rows}
+
+
+def strategies(bench: Workbench) -> Result:
+    """BLEU of the update strategies against the length beam (figure 2)."""
+    most = min(MOST_BEAMS, bench.student.model.config.max_length)
+    rows = []
+    for strategy in STRATEGIES:
+        options = UnmaskingOptions(
+            "mask_predict",
+            STRATEGY_ITERATIONS,
+            strategy,
+            max_iterations=STRATEGY_ITERATIONS,
+        )
+        beams = bench.beams(options, bench.test, most)["beams"]
+        for number, point in enumerate(beams, start=1):
+            row = {"system": strategy, "length_beam": number}
+            rows.append(row | take(point, QUALITY))
+    return {"rows": rows, "iterations": STRATEGY_ITERATIONS}
+
+
+def lengths(bench: Workbench) -> Result:
+    """Passes against the reference's length, at equal speed (section 4.3)."""
+    rows, speeds = [], {}
+    for heuristic in ("mask_predict", "fixed_k", "thresh", "comb_thresh"):
+
+        def speed(setting: float, heuristic: str = heuristic) -> float:
+            options = UnmaskingOptions(heuristic, setting, length_beam=1)
+            return bench.iterations(options, bench.test)["speed"]
+
+        points = find_settings(speed, heuristic, [LENGTHS_SPEED], tolerance=0.05)
+        nearest = min(points, key=lambda p: abs(p.speedup - LENGTHS_SPEED))
+        options = UnmaskingOptions(heuristic, nearest.setting, length_beam=1)
+        point = bench.iterations(options, bench.test)
+        system, setting = describe(options)
+        speeds[system] = {"setting": setting, "speed": point["speed"]}
+        for row in by_length(point["lengths"]):
+            rows.append({"system": system, "setting": setting, **row})
+    return {"rows": rows, "speeds": speeds}
+
+
+def by_length(table: dict[str, Sequence[int]]) -> Rows:
+    """Gathers lengths into bins: mean and standard deviation of the passes.
+
+    >>> by_length({"3": [2, 6, 20], "4": [1, 3, 9]})
+    [{'first_length': 1, 'count': 3, 'mean': 3.0, 'std': 0.816496580927726}]
+
+    Args:
+        table: for each length the number of sentences and the sums of their passes
+            and of their squares.
+    """
+    bins: dict[int, list[int]] = {}
+    for length, sums in table.items():
+        first = (int(length) - 1) // BIN_WIDTH * BIN_WIDTH + 1
+        bins[first] = [
+            a + b for a, b in zip(bins.get(first, [0] * 3), sums, strict=True)
+        ]
+    rows = []
+    for first, (count, total, squares) in sorted(bins.items()):
+        mean = total / count
+        std = max(squares / count - mean**2, 0.0) ** 0.5
+        rows.append({"first_length": first, "count": count, "mean": mean, "std": std})
+    return rows
+
+
+def passes(bench: Workbench) -> Result:
+    """BLEU after each pass, at two speeds (section 4.3)."""
+    rows = []
+    for heuristic in ("mask_predict", "fixed_k", "comb_thresh"):
+        table = _speed_table(bench, heuristic, bench.test)
+        for target in PASSES_SPEEDS:
+            within = min(max(target, table.points[0][0]), table.points[-1][0])
+            options = options_of(bench, heuristic, table.promise(within).setting)
+            point = bench.passes(options, bench.test)
+            system, setting = describe(options)
+            rows += [
+                {
+                    "system": system,
+                    "setting": setting,
+                    "target": target,
+                    "speed": point["slowest"],
+                    "iteration": number,
+                    "bleu": bleu,
+                }
+                for number, bleu in enumerate(point["bleu"], start=1)
+            ]
+    return {"rows": rows}
+
+
+def dev_test(bench: Workbench) -> Result:
+    """Speed on dev against speed on test for the same settings (section 4.2)."""
+    rows: Rows = []
+    errors = {}
+    for heuristic in DEV_TEST_SYSTEMS:
+        for setting in SETTINGS[heuristic]:
+            options = options_of(bench, heuristic, setting)
+            dev, test = (
+                bench.quality(options, split)["slowest"]
+                for split in (bench.dev, bench.test)
+            )
+            system, text = describe(options)
+            row = {"system": system, "setting": text, "dev": dev, "test": test}
+            rows.append(row | {"error": abs(dev - test)})
+        found = [row["error"] for row in rows if row["system"] == heuristic]
+        errors[heuristic] = {"mean": sum(found) / len(found), "largest": max(found)}
+    return {"rows": rows, "errors": errors}
+
+
+def promises(bench: Workbench) -> Result:
+    """Promised speed and what it is on test (see cmlm_tf.calibration)."""
+    rows: Rows = []
+    counts, errors = {}, {}
+    for heuristic in DEV_TEST_SYSTEMS:
+        tried: set[float] = set()
+
+        def speed(setting: float, heuristic: str = heuristic, tried: set = tried):
+            tried.add(setting)
+            options = options_of(bench, heuristic, setting)
+            return bench.quality(options, bench.dev)["slowest"]
+
+        table = _table(bench, heuristic, find_settings(speed, heuristic, PROMISES))
+        for target in PROMISES:
+            promise = table.promise(target)
+            options = options_of(bench, heuristic, promise.setting)
+            measured = bench.quality(options, bench.test)["slowest"]
+            system, setting = describe(options)
+            row = {"system": system, "target": target, "setting": setting}
+            row |= {"promised": promise.speedup, "measured": measured}
+            rows.append(row | {"error": abs(promise.speedup - measured)})
+        found = [row["error"] for row in rows if row["system"] == heuristic]
+        errors[heuristic] = {"mean": sum(found) / len(found), "largest": max(found)}
+        counts[heuristic] = len(tried)
+    return {"rows": rows, "errors": errors, "dev_decodings": counts}
+
+
+def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOptions:
+    """Returns the usual way of decoding at a setting."""
+    return UnmaskingOptions(heuristic, setting, length_beam=bench.length_beam)
+
+
+def take(point: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Returns some fields of a point."""
+    return {name: point[name] for name in names}
+
+
+def _speed_table(bench: Workbench, heuristic: str, split: Split) -> SpeedTable:
+    """Makes a table of the settings of the trade-off, on a text."""
+    points: list[Point] = []
+    for setting in SETTINGS[heuristic]:
+        options = options_of(bench, heuristic, setting)
+        point = Point(bench.quality(options, split)["slowest"], setting)
+        if not points or is_faster(heuristic, point, points[-1]):
+            points.append(point)
+    return _table(bench, heuristic, points)
+
+
+def _table(bench: Workbench, heuristic: str, points: Sequence[Point]) -> SpeedTable:
+    strategy = UnmaskingOptions.strategy
+    return SpeedTable(
+        heuristic, strategy, bench.length_beam, False, tuple(points), 0, ""
+    )

@@ -1,0 +1,92 @@
+"""What the figures on the model's own probabilities measure."""
+
+from typing import Any
+
+from cmlm_tf.evaluation.figures import reliability
+from cmlm_tf.evaluation.figures.lengths import length_accuracy, predicted_lengths
+from cmlm_tf.evaluation.figures.measure import (
+    MOST_BEAMS,
+    QUALITY,
+    SETTINGS,
+    Result,
+    Rows,
+    options_of,
+    take,
+)
+from cmlm_tf.evaluation.figures.workbench import Split, Workbench
+from cmlm_tf.evaluation.sweep import describe
+
+#: Of the settings of the trade-off, every so many are tried at another temperature.
+TEMPERATURE_STEP = 2
+
+
+def probabilities(bench: Workbench) -> Result:
+    """Reliability before and after temperature scaling (section 4.2's guess)."""
+
+    def measure(split: Split, temperature: float | None) -> dict[str, Any]:
+        found = reliability.predict_references(
+            bench.student, split.sources, split.references
+        )
+        fitted = temperature or reliability.best_temperature(found)
+        return {
+            "before": reliability.summarize(found, 1.0),
+            "after": reliability.summarize(found, fitted),
+        }
+
+    dev = bench.point(
+        "reliability", None, bench.dev, {}, lambda: measure(bench.dev, None)
+    )
+    fitted = dev["after"]["temperature"]
+    more = {"temperature": fitted}
+    test = bench.point(
+        "reliability", None, bench.test, more, lambda: measure(bench.test, fitted)
+    )
+    rows = []
+    for when in ("before", "after"):
+        summary = test[when]
+        groups = [("all", summary["all"])]
+        for number, group in enumerate(summary["by_iteration"], start=1):
+            groups.append((f"pass {number}", group))
+        for group in summary["by_rank"]:
+            groups.append((f"rank from {group['first_rank']}", group))
+        for name, group in groups:
+            row = {"temperature": summary["temperature"], "group": name}
+            fields = ("count", "confidence", "accuracy", "ece", "bins")
+            rows.append(row | take(group, fields))
+    losses = {when: test[when]["loss"] for when in ("before", "after")}
+    return {"rows": rows, "temperature": fitted, "loss": losses}
+
+
+def temperature(bench: Workbench) -> Result:
+    """comb-thresh and fcomb-thresh at the fitted temperature, and without it."""
+    fitted = probabilities(bench)["temperature"]
+    rows = []
+    for heuristic in ("comb_thresh", "fcomb_thresh"):
+        for value in dict.fromkeys((1.0, fitted)):
+            for setting in SETTINGS[heuristic][::TEMPERATURE_STEP]:
+                options = options_of(bench, heuristic, setting)
+                point = bench.quality(options, bench.test, temperature=value)
+                system, text = describe(options)
+                row = {"system": system, "temperature": value, "setting": text}
+                rows.append(row | take(point, QUALITY))
+    return {"rows": rows, "temperature": fitted}
+
+
+def length_classifier(bench: Workbench) -> Result:
+    """Accuracy of predicted lengths against the references'."""
+    split = bench.test
+    most = min(MOST_BEAMS, bench.student.model.config.max_length)
+
+    def measure() -> dict[str, Any]:
+        found = predicted_lengths(bench.student, split.sources, most)
+        references = bench.student.subwords.encode(split.references)
+        return length_accuracy(found, [len(ids) for ids in references])
+
+    point = bench.point("length_classifier", None, split, {"most": most}, measure)
+    rows: Rows = [
+        {"measure": f"within {distance}", "share": share}
+        for distance, share in point["within"].items()
+    ]
+    for number, share in enumerate(point["contained"], start=1):
+        rows.append({"measure": f"among the best {number}", "share": share})
+    return {"rows": rows}

@@ -1,0 +1,258 @@
+"""Models and texts on which figures are measured, and the kinds of points."""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, sacre_bleu
+from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
+from cmlm_tf.evaluation.figures.points import PointStore
+from cmlm_tf.evaluation.figures.temperature import tempered
+from cmlm_tf.evaluation.speed import speed_of
+from cmlm_tf.files import sha256_file
+from cmlm_tf.modeling.model_dir import WEIGHTS_FILE
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.student_translator import StudentTranslator
+from cmlm_tf.translation import Translation
+from cmlm_tf.translator import load_translator
+
+#: BLEU after more passes than these is that of the end.
+MOST_PASSES = 25
+
+Options = UnmaskingOptions | BeamOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """One parallel text.
+
+    Attributes:
+        name: `dev` or `test`.
+        sources: its source lines.
+        references: as many target lines.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """What a point depends on."""
+        text = "\n".join(self.sources + self.references)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        return {
+            "split": self.name,
+            "lines": len(self.sources),
+            "text_sha256": digest[:16],
+        }
+
+
+def read_split(name: str, corpus: str, most_lines: int | None) -> Split:
+    """Reads the first lines of a corpus; see `open_corpus`."""
+    pairs = list(open_corpus(corpus))[:most_lines]
+    sources, references = zip(*pairs, strict=True)
+    return Split(name, sources, references)
+
+
+class Workbench:
+    """Measures points and keeps them.
+
+    Attributes:
+        dev: the development set.
+        test: the test set.
+        student: the student.
+        length_beam: candidates where a figure says nothing else.
+    """
+
+    def __init__(
+        self,
+        store: PointStore,
+        student_dir: str,
+        teacher_dir: str,
+        dev: Split,
+        test: Split,
+        **kwargs: Any,
+    ):
+        """Loads both models.
+
+        Args:
+            store: keeps the points.
+            student_dir: model directory of the student.
+            teacher_dir: model directory of its teacher.
+            dev: the development set.
+            test: the test set.
+            **kwargs: for `load_translator`.
+
+        Raises:
+            UserError: a directory is no model of that role.
+        """
+        self.dev, self.test = dev, test
+        self._store = store
+        student, self.teacher = (
+            load_translator(folder, **kwargs) for folder in (student_dir, teacher_dir)
+        )
+        if not isinstance(student, StudentTranslator):
+            raise UserError(f"{student_dir}: not a student")
+        if self.teacher.loaded.role != "teacher":
+            raise UserError(f"{teacher_dir}: not a teacher")
+        self.student = student
+        self.length_beam = min(5, student.model.config.max_length)
+        self._hashes = {
+            role: sha256_file(f"{folder}/{WEIGHTS_FILE}")[:16]
+            for role, folder in (("student", student_dir), ("teacher", teacher_dir))
+        }
+
+    def quality(
+        self,
+        options: Options,
+        split: Split,
+        *,
+        oracle: bool = False,
+        temperature: float = 1.0,
+    ) -> dict[str, Any]:
+        """Measures quality and speed.
+
+        Args:
+            options: of student or teacher.
+            split: the text.
+            oracle: whether lengths are the references'.
+            temperature: divides the student's logits.
+
+        Returns:
+            `bleu`, `bleu_ci` (half the 95 % interval), `chrf`, and tokens per
+            iteration as `slowest`, `selected`, `summed`.
+        """
+        more = {"oracle": oracle, "temperature": temperature}
+        return self.point(
+            "quality",
+            options,
+            split,
+            more,
+            lambda: self._quality(options, split, oracle, temperature),
+        )
+
+    def _quality(self, options, split, oracle, temperature):
+        with tempered(self.student, temperature):
+            translations = self._translate(options, split, oracle)
+        speed = dataclasses.asdict(speed_of(translations))
+        return self._scores([t.text for t in translations], split) | speed
+
+    def _scores(self, hypotheses: Sequence[str], split: Split) -> dict[str, Any]:
+        language = self.student.loaded.target_language
+        bleu = sacre_bleu(hypotheses, split.references, language, NUM_RESAMPLES)
+        return {
+            "bleu": bleu.value,
+            "bleu_ci": bleu.confidence,
+            "chrf": chrf(hypotheses, split.references).value,
+        }
+
+    def beams(
+        self, options: UnmaskingOptions, split: Split, most: int
+    ) -> dict[str, Any]:
+        """Measures quality and speed with length beams of 1 to `most`.
+
+        Candidates do not depend on each other, so one decoding gives all beams.
+
+        Returns:
+            `beams`, a list of what `quality` returns.
+        """
+        options = dataclasses.replace(options, length_beam=most)
+
+        def measure():
+            translations = self._translate(options, split, False)
+            order = predicted_lengths(self.student, split.sources, most)
+            return {
+                "beams": [
+                    self._beam(translations, order, b, split)
+                    for b in range(1, most + 1)
+                ]
+            }
+
+        return self.point("beams", options, split, {}, measure)
+
+    def _beam(self, translations, order, b, split):
+        kept = [
+            narrow_beam(translation, lengths[:b])
+            for translation, lengths in zip(translations, order, strict=True)
+        ]
+        speed = dataclasses.asdict(speed_of(kept))
+        return self._scores([t.text for t in kept], split) | speed
+
+    def passes(self, options: UnmaskingOptions, split: Split) -> dict[str, Any]:
+        """Measures BLEU of the filled-in sequences after each pass.
+
+        Returns:
+            `bleu`, a list by pass, of the candidates that are selected in the end;
+            and tokens per iteration as in `quality`.
+        """
+        options = dataclasses.replace(options, trace=True)
+
+        def measure():
+            translations = self._translate(options, split, False)
+            speed = dataclasses.asdict(speed_of(translations))
+            last = min(max(t.iterations for t in translations), MOST_PASSES)
+            language = self.student.loaded.target_language
+            bleu = [
+                sacre_bleu(
+                    [self._text_after(t, number) for t in translations],
+                    split.references,
+                    language,
+                ).value
+                for number in range(1, last + 1)
+            ]
+            return {"bleu": bleu} | speed
+
+        return self.point("passes", options, split, {}, measure)
+
+    def _text_after(self, translation: Translation, number: int) -> str:
+        best = [candidates[0] for candidates in translation.candidates]
+        ids = [c.passes[min(number, c.iterations) - 1]["token_ids"] for c in best]
+        return " ".join(self.student.subwords.decode(ids))
+
+    def iterations(self, options: UnmaskingOptions, split: Split) -> dict[str, Any]:
+        """Counts passes by the reference's length, with that length alone.
+
+        Returns:
+            `lengths`: for each length N as text, the number of sentences and the
+            sums of their passes and of their squares; and `speed`.
+        """
+
+        def measure():
+            translations = self._translate(options, split, True)
+            table: dict[str, list[int]] = {}
+            for t in translations:
+                if t.num_tokens:
+                    row = table.setdefault(str(t.num_tokens), [0, 0, 0])
+                    row[0] += 1
+                    row[1] += t.iterations
+                    row[2] += t.iterations**2
+            return {"lengths": table, "speed": speed_of(translations).slowest}
+
+        return self.point("iterations", options, split, {}, measure)
+
+    def _translate(
+        self, options: Options, split: Split, oracle: bool
+    ) -> list[Translation]:
+        is_student = isinstance(options, UnmaskingOptions)
+        translator = self.student if is_student else self.teacher
+        references = split.references if oracle else None
+        return translator.translate(split.sources, options, references, warn=False)
+
+    def point(
+        self,
+        kind: str,
+        options: Options | None,
+        split: Split,
+        more: dict[str, Any],
+        measure: Callable[[], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Returns a point from the store, or measures it; see `PointStore.get`."""
+        role = "teacher" if isinstance(options, BeamOptions) else "student"
+        key = {"kind": kind, **split.key, "weights_sha256": self._hashes[role], **more}
+        if options is not None:
+            key |= {"options": dataclasses.asdict(options)}
+        return self._store.get(key, measure)
