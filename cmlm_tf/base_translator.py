@@ -167,7 +167,10 @@ class Translator(abc.ABC):
                 parts.append([ids] if ids and line.strip() else [])
                 continue
             split = self.subwords.encode(split_line(line, room, count))
-            parts.append([ids for ids in split if ids])
+            # One character, or two parts joined, can be more subwords than there is
+            # room for.
+            starts = ((ids, i) for ids in split for i in range(0, len(ids), room))
+            parts.append([ids[i : i + room] for ids, i in starts])
         return parts
 
     def _reference_lengths(

@@ -11,9 +11,11 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, TextIO
 
+from absl import logging
+
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.cli import stdout_errors
-from cmlm_tf.data.text_files import one_line, open_by_suffix, read_lines
+from cmlm_tf.data.text_files import is_utf8, one_line, open_by_suffix, read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write, errors_named, is_special
 from cmlm_tf.progress import Progress
@@ -36,6 +38,9 @@ def translate_file(
 ) -> None:
     """Translates a file or stdin into a file or stdout.
 
+    A byte of the source that is not UTF-8 is read as `?`; one warning counts lines
+    with such bytes.
+
     Args:
         translator: the model.
         source: path of the input lines, or None for stdin.
@@ -48,18 +53,19 @@ def translate_file(
         watch: gets lines and their references, or None, once they are translated.
 
     Raises:
-        UserError: a file that is missing or not UTF-8, files of different lengths,
-            or one for both outputs. Only stdout and pipes can hold a part then.
+        UserError: a missing file, references that are not UTF-8, files of different
+            lengths, one for both outputs. Only stdout and pipes can hold a part then.
     """
     if output and jsonl and os.path.realpath(output) == os.path.realpath(jsonl):
         raise UserError(f"{output}: named for the translations and for the JSON lines")
     source = source or _stdin()
     counter = Progress(_num_lines(source, references), "lines", "translating")
-    num_split = num_lines = 0
+    num_split = num_bad = num_lines = 0
     json_lines = _line_writer(jsonl) if jsonl else contextlib.nullcontext()
     with _line_writer(output) as write, json_lines as write_json:
         for lines, others in _chunks(source, references):
             num_lines += len(lines)
+            num_bad += len(lines) - sum(map(is_utf8, lines))
             for translation in translator.translate(lines, options, others, warn=False):
                 num_split += len(translation.candidates) > 1
                 write(one_line(translation.text))
@@ -70,6 +76,8 @@ def translate_file(
             counter.advance(len(lines))
     counter.close()
     translator.warn_of_split(num_split, num_lines)
+    if num_bad:
+        logging.warning("%d of %d lines are not valid UTF-8", num_bad, num_lines)
 
 
 def as_json(translation: Translation, nbest: bool) -> str:
@@ -108,7 +116,7 @@ def _chunks(
     source: str, references: str | None
 ) -> Iterator[tuple[list[str], list[str] | None]]:
     """Yields lines and their references; raises if there are not as many."""
-    lines = read_lines(source)
+    lines = read_lines(source, "surrogateescape")
     others = read_lines(references) if references else iter(())
     done = 0
     while True:

@@ -137,10 +137,12 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         self.assertFalse(self.output.exists())
 
     def test_a_file_without_translations_is_not_left_behind(self):
-        self.source.write_bytes(b"good\n\xff\xfe\n")
+        self.source = self.pipe("good\n" * 2)
+        references = self.folder / "ref.de"
+        references.write_bytes(b"gut\n\xff\xfe\n")
         self.output.write_text("what was there")
-        with self.assertRaisesRegex(UserError, "in.en.*2"):
-            self.translate()
+        with self.assertRaisesRegex(UserError, "ref.de, line 2: not valid UTF-8"):
+            self.translate(references=str(references))
         self.assertEqual(self.output.read_text(), "what was there")
 
     def test_the_command_reads_stdin_and_writes_stdout(self):

@@ -11,7 +11,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.files import is_special
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yields the lines of a UTF-8 file, plain, .gz or .xz.
 
     A line is what ends in `\n`, so neither U+2028 nor a lone `\r` ends one. One
@@ -19,6 +19,8 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
     Args:
         path: the file.
+        errors: of `bytes.decode`; `surrogateescape` keeps the bytes that are not
+            UTF-8 as surrogates, for `is_utf8` to find.
 
     Raises:
         UserError: names the file, and the line where the text is not UTF-8.
@@ -28,7 +30,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
         with open_by_suffix(path, "rb") as file:
             for line in file:
                 number += 1
-                yield _without_line_end(line).decode("utf-8")
+                yield _without_line_end(line).decode("utf-8", errors)
     except UnicodeDecodeError as error:
         raise UserError(f"{path}, line {number}: not valid UTF-8") from error
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -51,6 +53,19 @@ def open_by_suffix(path: str | Path, mode: str, **kwargs: Any) -> Any:
 
 def _without_line_end(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def is_utf8(text: str) -> bool:
+    r"""Tells whether a text can be written as UTF-8: it holds no surrogate.
+
+    >>> is_utf8("caf\u00e9"), is_utf8("caf\udce9")
+    (True, False)
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def one_line(text: str) -> str:
