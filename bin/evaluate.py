@@ -1,4 +1,4 @@
-r"""Scores translations: SacreBLEU, chrF, tokenised BLEU, tokens per iteration.
+r"""Scores translations: BLEU, chrF, tokens per iteration, rates of faults.
 
 Example:
   python bin/evaluate.py --hypotheses=out.de --references=test.de \
@@ -25,6 +25,7 @@ _TARGET_LANGUAGE = flags.DEFINE_string(
 _DECODED = flags.DEFINE_string(
     "decoded", None, "JSON lines of bin/decode.py, for tokens per iteration."
 )
+_SOURCES = flags.DEFINE_string("sources", None, "Source lines, to count copies of.")
 _NUM_RESAMPLES = flags.DEFINE_integer(
     "num_resamples",
     NUM_RESAMPLES,
@@ -43,6 +44,7 @@ def main(argv: Sequence[str]) -> None:
         _TARGET_LANGUAGE.value,
         _DECODED.value,
         _NUM_RESAMPLES.value,
+        _SOURCES.value,
     )
     print(report)
     if _JSON.value is not None:

@@ -32,6 +32,7 @@ _UNMASKING_FLAGS = (
     "oracle_spread",
     "max_iterations",
     "drop_losing_candidates",
+    "forbid_repeats",
 )
 
 #: Flags that do nothing without another.
@@ -83,6 +84,11 @@ def define_decoding_flags() -> None:
         "drop_losing_candidates",
         None,
         "Stop candidates that cannot win: same text, faster, their scores unknown.",
+    )
+    flags.DEFINE_bool(
+        "forbid_repeats",
+        None,
+        "Of neighbours with one token in a pass, predict the less probable again.",
     )
     flags.DEFINE_string("jsonl", None, "JSON lines: text, score, iterations.")
     flags.DEFINE_bool("nbest", False, "JSON with all candidates; needs --jsonl.")

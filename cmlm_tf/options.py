@@ -21,6 +21,8 @@ class UnmaskingOptions:
         max_iterations: bound of the passes; None is the longest target.
         drop_losing_candidates: stop candidates that cannot win any more; same
             translations, faster, but their scores and iterations are not known.
+        forbid_repeats: of neighbours that get the same token in one pass, keep the
+            more probable and predict the other again.
         trace: keep every pass.
     """
 
@@ -31,6 +33,7 @@ class UnmaskingOptions:
     oracle_spread: int = 0
     max_iterations: int | None = None
     drop_losing_candidates: bool = False
+    forbid_repeats: bool = False
     trace: bool = False
 
     def __post_init__(self):

@@ -49,6 +49,7 @@ def unmask_sentences(
     max_iterations: int | tf.Tensor,
     static_length: int | None = None,
     drop_losing_candidates: bool = False,
+    forbid_repeats: bool = False,
     trace: bool = False,
 ) -> StudentResult:
     """Decodes every length candidate of every sentence, side by side.
@@ -65,6 +66,8 @@ def unmask_sentences(
             static (XLA), at least the largest length.
         drop_losing_candidates: whether candidates that cannot win any more
             stop early; their scores are -inf then.
+        forbid_repeats: whether neighbours may not get the same token in one pass;
+            see `iterative_unmask`.
         trace: whether to keep every pass.
 
     Returns:
@@ -85,6 +88,7 @@ def unmask_sentences(
         max_iterations=max_iterations,
         candidates_per_sentence=candidates,
         drop_losing_candidates=drop_losing_candidates,
+        forbid_repeats=forbid_repeats,
         trace=trace,
     )
     scores = length_normalized_score(result.log_probs, valid)

@@ -108,6 +108,7 @@ class StudentTranslator(Translator):
                 max_iterations=max_iterations,
                 static_length=static_length,
                 drop_losing_candidates=options.drop_losing_candidates,
+                forbid_repeats=options.forbid_repeats,
                 trace=options.trace,
             )
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.decoding import scores, strategies
+from cmlm_tf.decoding import repeats, scores, strategies
 
 _DEFAULT_STRATEGY = strategies.UpdateMaskedSub()
 
@@ -91,6 +91,7 @@ def iterative_unmask(
     initial_ids: tf.Tensor | None = None,
     candidates_per_sentence: int = 1,
     drop_losing_candidates: bool = False,
+    forbid_repeats: bool = False,
     trace: bool = False,
 ) -> UnmaskResult:
     """Fills in the masked positions of every row over a number of passes.
@@ -121,6 +122,10 @@ def iterative_unmask(
         drop_losing_candidates: give up a row as soon as no future log-probability
             can bring its score up to that of a finished candidate of its
             sentence. The best candidate stays the same.
+        forbid_repeats: leave a position masked whose token a neighbour gets in the
+            same pass with a higher log-probability (of equal ones, the left one's
+            counts as higher). Not in the last allowed pass. More passes may be
+            needed then; every one still unmasks a position.
         trace: record the state after each pass. `max_iterations` must be a
             scalar, and the memory for all of them is taken.
 
@@ -138,7 +143,14 @@ def iterative_unmask(
 
     def one_pass(state: _State) -> tuple[_State]:
         state = _unmask(
-            state, predict_fn, valid, heuristic, strategy, mask_id, max_iterations
+            state,
+            predict_fn,
+            valid,
+            heuristic,
+            strategy,
+            mask_id,
+            max_iterations,
+            forbid_repeats,
         )
         if drop_losing_candidates:
             dropped = _find_losing(state, valid, candidates_per_sentence)
@@ -194,7 +206,14 @@ def _is_active(state: _State) -> tf.Tensor:
 
 
 def _unmask(
-    state: _State, predict_fn, valid, heuristic, strategy, mask_id, max_iterations
+    state: _State,
+    predict_fn,
+    valid,
+    heuristic,
+    strategy,
+    mask_id,
+    max_iterations,
+    forbid_repeats,
 ) -> _State:
     """Runs one pass: predict, rewrite, unmask."""
     is_active = _is_active(state)
@@ -208,6 +227,9 @@ def _unmask(
     log_probs = tf.where(rewritable, log_probs, state.log_probs)
 
     observed = heuristic(log_probs, candidates, valid, state.iteration)
+    if forbid_repeats:
+        written = observed & rewritable
+        observed &= ~repeats.weaker_repeats(token_ids, log_probs, written)
     is_last = tf.reshape(state.iteration >= max_iterations, [-1, 1])
     mask = tf.where(active, candidates & ~observed & ~is_last, state.mask)
     # A loop keeps its shapes; what predict_fn or a heuristic lost is restored.

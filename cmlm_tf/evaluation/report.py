@@ -15,6 +15,7 @@ from cmlm_tf.evaluation.bleu import (
     sacre_bleu,
     tokenized_bleu,
 )
+from cmlm_tf.evaluation.faults import FaultRates, describe, fault_rates
 from cmlm_tf.evaluation.speed import TokensPerIteration, tokens_per_iteration
 from cmlm_tf.files import atomic_write
 
@@ -33,6 +34,8 @@ class Report:
     chrf: CorpusScore
     tokenized_bleu: CorpusScore | None
     tokens_per_iteration: TokensPerIteration | None
+    faults: FaultRates
+    faults_of_references: FaultRates
 
     def __str__(self) -> str:
         """Returns one line for each figure."""
@@ -47,6 +50,7 @@ class Report:
         if self.tokens_per_iteration is not None:
             for name, value in dataclasses.asdict(self.tokens_per_iteration).items():
                 yield f"tokens/iteration, {name}", f"{value:.2f}"
+        yield from describe(self.faults, self.faults_of_references)
 
 
 def evaluate_files(
@@ -55,6 +59,7 @@ def evaluate_files(
     target_language: str,
     decoded: str | None = None,
     num_resamples: int = NUM_RESAMPLES,
+    sources: str | None = None,
 ) -> Report:
     """Scores an output file against a reference file.
 
@@ -64,6 +69,7 @@ def evaluate_files(
         target_language: two-letter code.
         decoded: the decoder's JSON lines of the same output, for the speed.
         num_resamples: bootstrap resamples for the intervals; 0 for none.
+        sources: file of the source lines, for the rate of copies.
 
     Returns:
         All scores; tokenised BLEU where sacremoses is installed and the
@@ -75,6 +81,9 @@ def evaluate_files(
     """
     outputs, targets = list(read_lines(hypotheses)), list(read_lines(references))
     _check_equal_lengths(hypotheses, len(outputs), references, len(targets))
+    inputs = None if sources is None else list(read_lines(sources))
+    if inputs is not None:
+        _check_equal_lengths(str(sources), len(inputs), references, len(targets))
     speed = None
     if decoded is not None:
         records = list(_read_records(decoded))
@@ -91,6 +100,8 @@ def evaluate_files(
         chrf=chrf(outputs, targets, num_resamples),
         tokenized_bleu=tokenized,
         tokens_per_iteration=speed,
+        faults=fault_rates(outputs, targets, target_language, inputs),
+        faults_of_references=fault_rates(targets, targets, target_language, inputs),
     )
 
 

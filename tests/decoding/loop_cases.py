@@ -29,11 +29,19 @@ def random_rows(heuristic, num_rows=NUM_ROWS, max_length=LENGTH - 2):
     return sizes, sources, [rng.choice(SETTINGS[heuristic]) for _ in range(num_rows)]
 
 
-def unmask(heuristic, strategy, valid, sources, setting, **options):
+def unmask(
+    heuristic,
+    strategy,
+    valid,
+    sources,
+    setting,
+    make_predict_fn=table_model.make_predict_fn,
+    **options,
+):
     """Decodes with the table model; heuristic and strategy go by name."""
     options = {"max_iterations": MAX_ITERATIONS, "trace": True} | options
     return loop.iterative_unmask(
-        table_model.make_predict_fn(sources),
+        make_predict_fn(sources),
         valid,
         heuristics.HEURISTICS[heuristic](setting),
         strategies.STRATEGIES[strategy](),

@@ -89,7 +89,27 @@ def candidates(strategy, masked, valid):
     return set(masked) if strategy == "update_masked_sub" else set(valid)
 
 
-def unmask_row(predict, length, heuristic, setting, strategy, max_iterations, given=()):
+def weaker_repeats(ids, log_probs, written):
+    """Those with an equal neighbour that ranks before them."""
+    place = {i: rank for rank, i in enumerate(ranked(log_probs, written))}
+
+    def is_weaker(i):
+        neighbours = {i - 1, i + 1} & set(written)
+        return any(ids[j] == ids[i] and place[j] < place[i] for j in neighbours)
+
+    return {i for i in written if is_weaker(i)}
+
+
+def unmask_row(
+    predict,
+    length,
+    heuristic,
+    setting,
+    strategy,
+    max_iterations,
+    given=(),
+    forbid_repeats=False,
+):
     """Decodes one row without padding.
 
     Args:
@@ -100,6 +120,7 @@ def unmask_row(predict, length, heuristic, setting, strategy, max_iterations, gi
         strategy: "update_all", "update_masked" or "update_masked_sub".
         max_iterations: the last pass.
         given: (position, id) pairs observed from the start.
+        forbid_repeats: whether the weaker of equal neighbours stay masked.
 
     Returns:
         A list of states (ids, log_probs, masked), the first before any pass.
@@ -115,10 +136,13 @@ def unmask_row(predict, length, heuristic, setting, strategy, max_iterations, gi
             break
         seen = [None if i in masked else ids[i] for i in valid]
         new_ids, new_log_probs = predict(seen)
-        for i in rewritable(strategy, masked, valid):
+        written = rewritable(strategy, masked, valid)
+        for i in written:
             ids[i], log_probs[i] = new_ids[i], new_log_probs[i]
         open_positions = candidates(strategy, masked, valid)
         observed = HEURISTICS[heuristic](log_probs, open_positions, valid, t, setting)
+        if forbid_repeats:
+            observed -= weaker_repeats(ids, log_probs, observed & written)
         masked = set() if t == max_iterations else open_positions - observed
         states.append((list(ids), list(log_probs), set(masked)))
     return states

@@ -69,6 +69,20 @@ def test_prints_and_writes_all_scores(folder):
     assert "tokens/iteration, slowest   2.00" in result.stdout
 
 
+def test_rates_of_faults(folder):
+    (folder / "in.en").write_text("The dog\nDas E-Mail-Programm ist neu.\n")
+    result = _evaluate(folder, sources="in.en", json="scores.json")
+    assert "repeated tokens             0.00 % (references 0.00 %)" in result.stdout
+    assert "copies of the source        50.00 % (references 0.00 %)" in result.stdout
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    assert scores["faults"]["copied"] == 0.5
+    (folder / "in.en").write_text("The dog\n")
+    _check_error(
+        _evaluate(folder, sources="in.en"),
+        "files of different lengths: in.en has 1 lines, ref.de has 2",
+    )
+
+
 def test_chinese(folder):
     result = _evaluate(folder, target_language="zh", num_resamples=0)
     assert "tok:zh" in result.stdout
