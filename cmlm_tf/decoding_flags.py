@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 
 from absl import flags, logging
 
@@ -159,11 +160,16 @@ def _calibrated(
     return dataclasses.replace(options, setting=point.setting)
 
 
+def refuse_flags(names: Sequence[str], reason: str) -> None:
+    """Raises a `UserError` if one of these flags is given."""
+    _refuse(flags.FLAGS.flag_values_dict(), names, reason)
+
+
 def _given(values, names):
     return {name: values[name] for name in names if values[name] is not None}
 
 
 def _refuse(values, names, reason):
     for name in names:
-        if values[name] is not None:
+        if values[name] not in (None, False):
             raise UserError(f"--{name} {reason}")

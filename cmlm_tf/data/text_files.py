@@ -30,7 +30,7 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
         with open_by_suffix(path, "rb") as file:
             for line in file:
                 number += 1
-                yield _without_line_end(line).decode("utf-8", errors)
+                yield decode_line(line, errors)
     except UnicodeDecodeError as error:
         raise UserError(f"{path}, line {number}: not valid UTF-8") from error
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -51,8 +51,13 @@ def open_by_suffix(path: str | Path, mode: str, **kwargs: Any) -> Any:
     return openers.get(Path(path).suffix, open)(path, mode, **kwargs)
 
 
-def _without_line_end(line: bytes) -> bytes:
-    return line.removesuffix(b"\n").removesuffix(b"\r")
+def decode_line(line: bytes, errors: str = "strict") -> str:
+    r"""Decodes a line and drops its end, `\n` or `\r\n`.
+
+    >>> decode_line(b"a\rb\r\n")
+    'a\rb'
+    """
+    return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
 
 
 def is_utf8(text: str) -> bool:
