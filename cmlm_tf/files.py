@@ -1,10 +1,12 @@
 """Files that are either whole or not there."""
 
 import contextlib
+import ctypes
 import glob
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 
 from cmlm_tf.errors import UserError
 
+# Of Linux's renameat2: both paths are relative to the working directory; exchange.
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _RANDOM_LENGTH = 8  # of the names that `tempfile` makes
 
 
@@ -49,6 +53,62 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a temporary folder that takes the place of `path` on success.
+
+    The two are exchanged at once, so that a process that is killed leaves the old
+    folder or the new one; where the file system cannot do that, there is none for
+    a moment. If the body raises, the old folder stays. A link stays, the folder
+    that it names is replaced.
+
+    Args:
+        path: where the finished folder shall stand; its parents are made.
+
+    Yields:
+        The folder to write into, empty.
+
+    Raises:
+        UserError: `path` is there but is no folder.
+    """
+    target = _without_links(path)
+    if target.exists() and not target.is_dir():
+        raise UserError(f"{path}: is no folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _folder_beside(target)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o755)
+        for file in temporary.iterdir():
+            _flush_to_disk(file)
+        if not _exchange(temporary, target):
+            _replace_in_two_steps(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _folder_beside(path: Path) -> Path:
+    prefix, suffix = _affixes(path)
+    return Path(tempfile.mkdtemp(suffix, prefix, path.parent))
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Lets two paths change places at once; returns whether they did."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    paths = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
+    return rename is not None and rename(*paths, _RENAME_EXCHANGE) == 0
+
+
+def _replace_in_two_steps(new: Path, path: Path) -> None:
+    if path.exists():
+        old = _folder_beside(path)
+        os.rename(path, old)
+        os.rename(new, path)
+        shutil.rmtree(old)
+    else:
+        os.rename(new, path)
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
@@ -89,12 +149,15 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Only for a path that no other process writes at the same time.
 
     Args:
-        path: as given to `atomic_write`.
+        path: as given to `atomic_write` or `replaced_folder`.
     """
     path = _without_links(path)
     prefix, suffix = map(glob.escape, _affixes(path))
     for leftover in path.parent.glob(prefix + "?" * _RANDOM_LENGTH + suffix):
-        leftover.unlink(missing_ok=True)
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -5,8 +5,14 @@ import os
 
 import pytest
 
+from cmlm_tf import files
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, remove_leftovers, sha256_file
+from cmlm_tf.files import (
+    atomic_write,
+    remove_leftovers,
+    replaced_folder,
+    sha256_file,
+)
 
 
 def test_replaces_the_file_only_when_the_body_ends(tmp_path):
@@ -112,3 +118,63 @@ def test_sha256_of_the_standards_example(tmp_path):
     path.write_bytes(b"abc")
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert sha256_file(path) == expected
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_folder_is_replaced_as_a_whole(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+    folder = tmp_path / "parent" / "model.v1"
+    for name in ("old", "new"):
+        with replaced_folder(folder) as temporary:
+            (temporary / name).write_text(name)
+        assert [file.name for file in folder.iterdir()] == [name]
+        assert list(folder.parent.iterdir()) == [folder]
+        assert folder.stat().st_mode & 0o777 == 0o755
+
+
+def test_there_is_a_folder_at_every_moment(tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    folder.mkdir()
+
+    def no_second_step(new, path):
+        raise AssertionError("the file system of the tests cannot exchange")
+
+    monkeypatch.setattr(files, "_replace_in_two_steps", no_second_step)
+    with replaced_folder(folder) as temporary:
+        (temporary / "new").write_text("")
+    assert (folder / "new").exists()
+
+
+def test_a_failure_keeps_the_folder(tmp_path):
+    folder = tmp_path / "model"
+    (folder / "old").mkdir(parents=True)
+    with pytest.raises(KeyboardInterrupt), replaced_folder(folder) as temporary:
+        (temporary / "half").write_text("half")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.rglob("*")] == ["model", "old"]
+
+
+def test_a_link_to_a_folder_stays(tmp_path):
+    (tmp_path / "there" / "old").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there")
+    with replaced_folder(link) as temporary:
+        (temporary / "new").write_text("")
+    assert link.is_symlink() and (tmp_path / "there" / "new").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "there"]
+
+
+def test_a_file_is_no_folder(tmp_path):
+    path = tmp_path / "model"
+    path.write_text("kept")
+    with pytest.raises(UserError, match="model: is no folder"), replaced_folder(path):
+        pass
+    assert path.read_text() == "kept"
+
+
+def test_folders_left_by_a_killed_write_go(tmp_path):
+    (tmp_path / ".model.abcd1234" / "half").mkdir(parents=True)
+    (tmp_path / "model").mkdir()
+    remove_leftovers(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -19,6 +19,7 @@ from cmlm_tf.files import errors_named, json_hash, sha256_file
 SIDES = ("source", "target")
 
 _MANIFEST = "manifest.json"
+_PREPARING = ".preparing-"
 _OFFSET_TYPE = np.dtype("<i8")
 
 
@@ -144,6 +145,16 @@ def _damaged(path: Path) -> UserError:
     return UserError(f"{path}: damaged; delete {path.parent} to prepare it anew")
 
 
+def remove_unfinished(parent: Path) -> None:
+    """Removes the temporary folders of processes that were killed.
+
+    Args:
+        parent: of the folders; no other process may be writing there.
+    """
+    for folder in parent.glob(f"{_PREPARING}*"):
+        shutil.rmtree(folder)
+
+
 @contextlib.contextmanager
 def folder_when_done(folder: Path) -> Iterator[Path]:
     """Yields a temporary folder that becomes `folder` when the body succeeds.
@@ -151,7 +162,7 @@ def folder_when_done(folder: Path) -> Iterator[Path]:
     If another process makes `folder` meanwhile, that one stays.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".preparing-", dir=folder.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=_PREPARING, dir=folder.parent))
     try:
         yield temporary
         temporary.chmod(0o755)

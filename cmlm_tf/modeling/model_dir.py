@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_sha256, json_hash, sha256_file
+from cmlm_tf.files import check_sha256, json_hash, replaced_folder, sha256_file
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
@@ -98,7 +97,7 @@ def save_model(
         "model_sha256": json_hash(sizes),
     }
     try:
-        with _replaced_folder(Path(directory)) as folder:
+        with replaced_folder(directory) as folder:
             shutil.copyfile(subword_path, folder / SUBWORD_FILE)
             _require_room(folder, model)
             model.save_weights(folder / WEIGHTS_FILE)
@@ -239,23 +238,3 @@ def _require_room(folder: Path, model: Transformer) -> None:
     sizes = (np.asarray(weight).nbytes + _WEIGHT_HEADER for weight in model.weights)
     if shutil.disk_usage(folder).free < sum(sizes):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@contextlib.contextmanager
-def _replaced_folder(path: Path) -> Iterator[Path]:
-    """Yields a temporary folder that takes the place of `path` on success."""
-    path = path.absolute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        yield temporary
-        os.chmod(temporary, 0o755)
-        if path.exists():
-            old = temporary.with_name(temporary.name + ".old")
-            os.rename(path, old)
-            os.rename(temporary, path)
-            shutil.rmtree(old)
-        else:
-            os.rename(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

@@ -14,7 +14,9 @@ from absl import logging
 from cmlm_tf.data.batching import TrainingBatches, dev_batches
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
+from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.files import remove_leftovers
 from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training import callbacks
@@ -99,11 +101,12 @@ class _Run:
         self.train_data = self._prepare(train_corpus)
 
     def _prepare(self, corpus) -> PreparedCorpus:
-        name = f"data_{self.worker}" if self.worker else "data"
+        folder = self.folder / (f"data_{self.worker}" if self.worker else "data")
+        remove_unfinished(folder)
         return prepare_corpus(
             corpus,
             self.subwords,
-            self.folder / name,
+            folder,
             max_length=self.config.model.max_length,
             max_length_ratio=self.config.data.max_length_ratio,
         )
@@ -262,10 +265,11 @@ class _Run:
 
     def _save_model(self, training: TrainingModel) -> None:
         if self.worker == 0:
-            data = self.config.data
+            data, folder = self.config.data, self.folder / "model"
+            remove_leftovers(folder)
             save_model(
                 training.model,
-                self.folder / "model",
+                folder,
                 data.subword_model,
                 data.source_language,
                 data.target_language,

@@ -13,6 +13,7 @@ from absl.testing import parameterized
 from cmlm_tf.data import prepared as prepared_lib
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus, select_pairs
+from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import EOS_ID
@@ -142,6 +143,12 @@ class PrepareCorpusTest(tf.test.TestCase, parameterized.TestCase):
             prepared = self.prepare()
         self.assertEqual(prepared.manifest, self.other.manifest)
         self.assertLen(list(self.folder.iterdir()), 1)
+
+    def test_what_killed_runs_left_behind_is_removed(self):
+        prepared = self.prepare()
+        (self.folder / ".preparing-abcdefgh" / "half").mkdir(parents=True)
+        remove_unfinished(self.folder)
+        self.assertEqual(list(self.folder.iterdir()), [prepared.folder])
 
     @parameterized.parameters(*FILES, "manifest.json")
     def test_a_cut_altered_or_missing_file_is_named(self, name):

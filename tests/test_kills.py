@@ -1,0 +1,51 @@
+"""Training and distillation under kill -9: what comes out is as if undisturbed."""
+
+import random
+import time
+
+import pytest
+
+from benchmarks.killing import (
+    kill_and_compare,
+    read_files,
+    read_run,
+    run_until_killed,
+)
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.errors import UserError
+from cmlm_tf.training.distillation import distill_corpus
+from cmlm_tf.training.trainer import train
+from tests.training.small_run import small_config, write_corpus
+
+
+def upper_case(lines):
+    time.sleep(0.02)
+    return [line.upper() for line in lines]
+
+
+def distill_by_upper_case(corpus, output):
+    distill_corpus(open_corpus(corpus), lambda: upper_case, output, {"a": 1}, 5)
+
+
+def seconds_of(run, *args):
+    start = time.monotonic()
+    assert not run_until_killed(run, args, None)
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize("what", ["training", "distillation"])
+def test_killed_runs_end_as_the_undisturbed(tmp_path, what):
+    whole = tmp_path / what
+    if what == "training":
+        run, config, read, kills = train, small_config(tmp_path), read_run, 2
+        config.training.checkpoint_every = 1
+    else:
+        run, config = distill_by_upper_case, write_corpus(tmp_path, 200)
+        read, kills = read_files, 8
+    longest = seconds_of(run, config, whole) / 2
+    assert kill_and_compare(run, config, whole, read, kills, random.Random(1), longest)
+
+
+def test_a_process_that_fails_is_told(tmp_path):
+    with pytest.raises(UserError, match="ended with 1"):
+        run_until_killed(distill_by_upper_case, ("files:no", tmp_path / "out"), None)
