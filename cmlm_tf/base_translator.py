@@ -53,6 +53,12 @@ class Translator(abc.ABC):
             xla = bool(tf.config.list_physical_devices("GPU"))
         self.loaded, self.xla = loaded, xla
         self.subwords = SubwordModel(loaded.subword_path)
+        size = loaded.model.config.vocab_size
+        if self.subwords.vocab_size != size:
+            raise UserError(
+                f"{loaded.subword_path}: {self.subwords.vocab_size} subwords, but the "
+                f"model has {size}"
+            )
         self.model = loaded.model
         if frozen and not xla:
             self.model.embedding.freeze()

@@ -16,6 +16,8 @@ from cmlm_tf.errors import UserError
 
 # Of Linux's renameat2: both paths are relative to the working directory; exchange.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+#: Bytes of a JSON file; none that is written here comes near.
+LARGEST_JSON = 1 << 20
 _RANDOM_LENGTH = 8  # of the names that `tempfile` makes
 
 
@@ -169,6 +171,23 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     """Returns the hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """Reads a small JSON file that may come from others.
+
+    Raises:
+        UserError: it is missing, no regular file, too large or no JSON.
+    """
+    with errors_named(path):
+        size = path.stat().st_size
+    if not path.is_file() or size > LARGEST_JSON:
+        raise UserError(f"{path}: no file of at most {LARGEST_JSON} bytes")
+    try:
+        with errors_named(path):
+            return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid JSON: {error}") from error
 
 
 def json_hash(content: Any) -> str:

@@ -15,6 +15,7 @@ import cmlm_tf
 from cmlm_tf.data.corpus_kinds import Corpus, Pair
 from cmlm_tf.data.sentence_store import (
     SIDES,
+    TOKEN_TYPES,
     SentenceWriter,
     folder_when_done,
     read_manifest,
@@ -162,7 +163,7 @@ def _write(
     folder: Path, corpus: Corpus, subwords: SubwordModel, settings: dict[str, Any]
 ) -> dict[str, Any]:
     """Writes the files of both sides; returns what the manifest tells of them."""
-    token_type = np.dtype("<u2" if subwords.vocab_size <= 1 << 16 else "<i4")
+    token_type = np.dtype(TOKEN_TYPES[subwords.vocab_size > 1 << 16])
     limits = settings["max_length"], settings["max_length_ratio"]
     counts: collections.Counter[str] = collections.Counter()
     with contextlib.ExitStack() as stack:

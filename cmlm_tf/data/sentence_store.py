@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named, json_hash, sha256_file
+from cmlm_tf.files import errors_named, json_hash, read_json, sha256_file
 
 SIDES = ("source", "target")
 
+#: Of ids in files: for small and for large vocabularies.
+TOKEN_TYPES = ("<u2", "<i4")
 _MANIFEST = "manifest.json"
 _PREPARING = ".preparing-"
 _OFFSET_TYPE = np.dtype("<i8")
@@ -91,11 +93,19 @@ class SentenceWriter:
 
 
 def read_sentences(folder: Path, side: str, token_type: str) -> Sentences:
-    """Maps the files of one side into memory."""
-    return Sentences(
-        np.memmap(folder / f"{side}.tokens", np.dtype(token_type), "r"),
-        np.memmap(folder / f"{side}.offsets", _OFFSET_TYPE, "r"),
-    )
+    """Maps the files of one side into memory.
+
+    Raises:
+        UserError: the offsets are not those of as many tokens.
+    """
+    try:
+        tokens = np.memmap(folder / f"{side}.tokens", np.dtype(token_type), "r")
+        offsets = np.memmap(folder / f"{side}.offsets", _OFFSET_TYPE, "r")
+    except ValueError as error:  # An empty file, or a part of a number at the end.
+        raise _damaged(folder / f"{side}.offsets") from error
+    if offsets[0] or offsets[-1] != len(tokens) or (np.diff(offsets) < 1).any():
+        raise _damaged(folder / f"{side}.offsets")
+    return Sentences(tokens, offsets)
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
@@ -113,14 +123,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         UserError: a file is missing, cut or altered.
     """
     path = folder / _MANIFEST
+    manifest = read_json(path)
     try:
-        manifest = json.loads(path.read_text("utf-8"))
         content = manifest["content"]
-        intact = manifest["sha256"] == json_hash(content)
         files = content["files"]
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        intact = (
+            manifest["sha256"] == json_hash(content)
+            and content["token_type"] in TOKEN_TYPES
+            and isinstance(files, dict)
+        )
+    except (LookupError, TypeError) as error:
         raise _damaged(path) from error
     if not intact:
         raise _damaged(path)

@@ -44,7 +44,7 @@ class TransformerConfig:
     def __post_init__(self):
         for name, largest in _LARGEST.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or not 1 <= value <= largest:
+            if type(value) is not int or not 1 <= value <= largest:
                 raise UserError(
                     f"model.{name} must be a whole number from 1 to {largest}, "
                     f"not {value!r}"

@@ -15,11 +15,18 @@ import numpy as np
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_sha256, json_hash, replaced_folder, sha256_file
+from cmlm_tf.files import (
+    check_sha256,
+    json_hash,
+    read_json,
+    replaced_folder,
+    sha256_file,
+)
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
+from cmlm_tf.modeling.weights_file import check_weights_file
 
 CONFIG_FILE = "config.json"
 SUBWORD_FILE = "subword.model"
@@ -134,11 +141,13 @@ def load_model(
         (WEIGHTS_FILE, "weights_sha256"),
     ):
         check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
+    sizes = model_sizes(folder, description)
+    check_weights_file(folder / WEIGHTS_FILE, sizes)
     with dtype_policy(dtype):
-        model = ROLES[description["role"]](model_sizes(folder, description))
+        model = ROLES[description["role"]](sizes)
     try:
         model.load_weights(folder / WEIGHTS_FILE)
-    except (ValueError, OSError, KeyError) as error:
+    except Exception as error:  # Whatever Keras finds wrong.
         raise UserError(
             f"{folder / WEIGHTS_FILE}: does not fit the model in {CONFIG_FILE}"
         ) from error
@@ -168,14 +177,12 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
     """
     path = Path(directory) / CONFIG_FILE
     try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}; not a model directory") from error
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON: {error}") from error
+        description = read_json(path)
+    except UserError as error:
+        raise UserError(f"{error}; not a model directory") from error
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise UserError(f"{path}: not a model of format {FORMAT}")
-    if description.get("role") not in ROLES:
+    if description.get("role") not in list(ROLES):
         raise UserError(f"{path}: role must be one of {', '.join(ROLES)}")
     for name in (
         "source_language",

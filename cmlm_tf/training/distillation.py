@@ -6,13 +6,10 @@ The result is line-aligned with its source. While the work goes on it lies in
 of each file are good; the folder gets its final name when all is done.
 """
 
-import contextlib
-import dataclasses
 import functools
 import itertools
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +18,30 @@ from absl import logging
 
 import cmlm_tf
 from cmlm_tf.data.corpora import Corpus, open_corpus
-from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import (
-    atomic_write,
-    check_sha256,
-    remove_leftovers,
-    sha256_file,
-)
+from cmlm_tf.files import check_sha256, sha256_file
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.progress import Progress
 from cmlm_tf.training.config import validate_config
+from cmlm_tf.training.journal import (
+    FILES,
+    JOURNAL_FILE,
+    MANIFEST_FILE,
+    SOURCE_FILE,
+    TARGET_FILE,
+    Journal,
+    append,
+    check_settings,
+    reading_hashed,
+    resume,
+    write_hashed,
+)
 from cmlm_tf.training.run_folder import exclusive_folder
 from cmlm_tf.translator import Translator, load_translator
 
 TranslateFn = Callable[[Sequence[str]], list[str]]
 
-SOURCE_FILE = "source.txt"
-TARGET_FILE = "target.txt"
-MANIFEST_FILE = "manifest.json"
-_JOURNAL_FILE = "journal.json"
-_FILES = (SOURCE_FILE, TARGET_FILE)
 _CHUNK = 2000
 #: Batches of a chunk, at the least: a chunk's lines are sorted by length.
 _BATCHES_PER_CHUNK = 40
@@ -148,132 +147,37 @@ def distill_corpus(
     total = corpus.check()
     partial = output_dir.with_name(output_dir.name + ".partial")
     with exclusive_folder(partial):
-        journal = _resume(partial, settings)
+        journal = resume(partial, settings)
         lines = (source for source, _ in corpus)
         rest = itertools.islice(lines, journal.num_lines, None)
         counter = Progress(total, "lines", "distilling", done=journal.num_lines)
         translate_fn = None
         while chunk := list(itertools.islice(rest, chunk_size)):
             translate_fn = translate_fn or make_translate_fn()
-            _append(partial, journal, chunk, translate_fn(chunk))
+            append(partial, journal, chunk, translate_fn(chunk))
             counter.advance(len(chunk))
         counter.close()
         _finish(partial, journal, corpus.name, output_dir)
 
 
-@dataclasses.dataclass
-class _Journal:
-    """What is good in the partial folder.
-
-    Attributes:
-        settings: what the result depends on.
-        num_lines: lines translated.
-        num_bytes: length of each file with just these lines.
-    """
-
-    settings: dict[str, Any]
-    num_lines: int = 0
-    num_bytes: dict[str, int] = dataclasses.field(
-        default_factory=lambda: dict.fromkeys(_FILES, 0)
-    )
-
-    def write(self, folder: Path) -> None:
-        _write(folder / _JOURNAL_FILE, dataclasses.asdict(self))
-
-
-def _resume(partial: Path, settings: dict[str, Any]) -> _Journal:
-    """Cuts both files to what the journal vouches for."""
-    for name in (_JOURNAL_FILE, MANIFEST_FILE):
-        remove_leftovers(partial / name)
-    path = partial / _JOURNAL_FILE
-    if not path.exists():
-        journal = _Journal(settings)
-        journal.write(partial)
-    else:
-        with _reading(path) as saved:
-            _check_settings(saved["settings"], settings, partial)
-            num_bytes = {name: int(saved["num_bytes"][name]) for name in _FILES}
-            journal = _Journal(settings, int(saved["num_lines"]), num_bytes)
-    for name in _FILES:
-        with open(partial / name, "ab") as file:
-            size = journal.num_bytes[name]
-            if file.tell() < size:
-                raise UserError(f"{partial / name}: shorter than {path} says")
-            file.truncate(size)
-    return journal
-
-
-def _append(
-    partial: Path, journal: _Journal, sources: list[str], targets: list[str]
-) -> None:
-    """Adds one chunk to both files, then to the journal."""
-    for name, lines in ((SOURCE_FILE, sources), (TARGET_FILE, targets)):
-        if len(lines) != len(sources):
-            raise ValueError(f"{len(lines)} translations of {len(sources)} lines")
-        with open(partial / name, "ab") as file:
-            file.writelines(map(_encode_line, lines))
-            file.flush()
-            os.fsync(file.fileno())
-            journal.num_bytes[name] = file.tell()
-    journal.num_lines += len(sources)
-    journal.write(partial)
-
-
-def _encode_line(text: str) -> bytes:
-    r"""Encodes one line; `\n` in the text would make two of it.
-
-    >>> _encode_line("a\nb\rc")
-    b'a b c\n'
-    """
-    return one_line(text).encode("utf-8", "replace") + b"\n"
-
-
-def _finish(partial: Path, journal: _Journal, name: str, output_dir: Path) -> None:
+def _finish(partial: Path, journal: Journal, name: str, output_dir: Path) -> None:
     manifest = {
         "corpus": name,
         "num_lines": journal.num_lines,
         "settings": journal.settings,
-        "sha256": {name: sha256_file(partial / name) for name in _FILES},
+        "sha256": {name: sha256_file(partial / name) for name in FILES},
     }
-    _write(partial / MANIFEST_FILE, manifest)
+    write_hashed(partial / MANIFEST_FILE, manifest)
     # The journal goes last: without it a stopped run would start afresh.
     os.rename(partial, output_dir)
-    (output_dir / _JOURNAL_FILE).unlink()
+    (output_dir / JOURNAL_FILE).unlink()
 
 
 def _check_finished(folder: Path, settings: dict[str, Any]) -> None:
     """Compares a result with what its manifest says."""
     path = folder / MANIFEST_FILE
-    with _reading(path) as manifest:
-        _check_settings(manifest["settings"], settings, folder)
-        for name in _FILES:
+    with reading_hashed(path) as manifest:
+        check_settings(manifest["settings"], settings, folder)
+        for name in FILES:
             check_sha256(folder / name, manifest["sha256"][name], path)
-    (folder / _JOURNAL_FILE).unlink(missing_ok=True)
-
-
-def _check_settings(
-    saved: dict[str, Any], settings: dict[str, Any], folder: Path
-) -> None:
-    for name, value in settings.items():
-        before = saved.get(name)
-        if before != value:
-            raise UserError(
-                f"{folder}: made with {name} {before!r}, asked for {value!r}; use "
-                "another output folder, or remove this one"
-            )
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _reading(path: Path) -> Iterator[Any]:
-    """Yields a file's JSON; an error in the body means that it is damaged."""
-    try:
-        yield json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}; not a distilled corpus") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: damaged") from error
+    (folder / JOURNAL_FILE).unlink(missing_ok=True)

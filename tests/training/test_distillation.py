@@ -154,21 +154,43 @@ class DistillCorpusTest(parameterized.TestCase):
             self.distill(settings={"beam_size": 4})
         self.assert_complete()
 
-    def test_files_shorter_than_the_journal_says(self):
+    def test_files_that_are_not_as_the_journal_says(self):
         self.fail_at(3)
-        (self.folder / "out.partial" / "target.txt").write_text("")
-        with self.assertRaisesRegex(UserError, "target.txt: shorter than"):
+        path = self.folder / "out.partial" / "target.txt"
+        content = path.read_bytes()
+        for damaged in (b"", bytes([content[0] ^ 1]) + content[1:]):
+            path.write_bytes(damaged)
+            with self.assertRaisesRegex(UserError, "target.txt: not as .*; remove"):
+                self.distill()
+        path.write_bytes(content)
+        self.distill()
+        self.assert_complete()
+
+    def test_one_altered_digit_in_the_journal(self):
+        self.fail_at(3)
+        path = self.folder / "out.partial" / "journal.json"
+        num_lines = json.loads(path.read_text())["num_lines"]
+        old, new = (f'"num_lines": {n}' for n in (num_lines, num_lines + 1))
+        path.write_text(path.read_text().replace(old, new))
+        with self.assertRaisesRegex(UserError, "journal.json: damaged"):
             self.distill()
+
+    def test_killed_before_there_were_files(self):
+        self.fail_at(0)
+        for name in ("source.txt", "target.txt"):
+            (self.folder / "out.partial" / name).unlink()
+        self.distill()
+        self.assert_complete()
 
     @parameterized.parameters("{}", "[]", "3", '{"settings": {"beam_size": 5}}', "{")
     def test_damaged_journal_or_manifest(self, content):
         self.fail_at(3)
         (self.folder / "out.partial" / "journal.json").write_text(content)
-        with self.assertRaisesRegex(UserError, "journal.json: damaged"):
+        with self.assertRaisesRegex(UserError, "journal.json: (damaged|not valid)"):
             self.distill()
         self.output.mkdir()
         (self.output / "manifest.json").write_text(content)
-        with self.assertRaisesRegex(UserError, "manifest.json: damaged"):
+        with self.assertRaisesRegex(UserError, "manifest.json: (damaged|not valid)"):
             self.distill()
 
     @parameterized.parameters("source.txt", "target.txt")
