@@ -21,7 +21,6 @@ from cmlm_tf.decoding_flags import (
     define_decoding_flags,
     refuse_flags,
 )
-from cmlm_tf.modeling.model_dir import read_description
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Files, as a pattern.", required=True)
@@ -40,12 +39,12 @@ define_decoding_flags()
 
 def main(_) -> None:
     """Translates and prints the names of the output files."""
-    refuse_flags(("jsonl", "oracle_references"), "is of bin/decode.py alone")
+    refuse_flags(("jsonl", "oracle_references", "trace"), "is of bin/decode.py alone")
     for path in translate_shards(
         _INPUT.value,
         _OUTPUT.value,
         _MODEL_DIR.value,
-        decoding_options(read_description(_MODEL_DIR.value)["role"]),
+        decoding_options(_MODEL_DIR.value),
         beam_options=_BEAM_OPTIONS.value,
         dtype=_DTYPE.value,
         sentences_per_batch=_SENTENCES_PER_BATCH.value,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import atomic_write, read_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import UnmaskingOptions
 
@@ -171,14 +171,9 @@ def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:
         UserError: it is damaged or of other weights; names file and field.
     """
     path = Path(model_dir) / CALIBRATION_FILE
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return None
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON: {error}") from error
+    content = read_json(path)
     expected = _header(model_dir)
     if not isinstance(content, dict) or set(content) != {*expected, "tables"}:
         raise UserError(f"{path}: must hold {', '.join(expected)} and tables")

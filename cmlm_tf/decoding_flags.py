@@ -25,7 +25,7 @@ _DEFAULT_HEURISTIC = "comb_thresh"
 _SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
 _STUDENT_FLAGS = ("heuristic", "target_speedup", "passes", "trace", "beside")
 #: What would change the speed that was calibrated.
-_UNCALIBRATED_FLAGS = ("oracle_references", "max_iterations")
+_UNCALIBRATED_FLAGS = ("oracle_references", "max_iterations", "forbid_repeats")
 _BEAM_FLAGS = ("beam_size", "length_penalty")
 _UNMASKING_FLAGS = (
     "strategy",

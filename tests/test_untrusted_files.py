@@ -16,6 +16,7 @@ import pytest
 from absl.testing import parameterized
 from hypothesis import strategies as st
 
+from cmlm_tf.calibration import Point, SpeedTable, load_calibration, save_table
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.sentence_store import write_manifest
 from cmlm_tf.errors import UserError
@@ -111,6 +112,31 @@ class FuzzTest(parameterized.TestCase):
             read_json(path)
         except UserError as error:
             assert str(path) in str(error)
+
+    def test_calibration(self):
+        shutil.copytree(model_dir("student"), self.folder, dirs_exist_ok=True)
+        points = (Point(1.5, 0.5), Point(3.0, 0.1))
+        key = "comb_thresh", "update_masked_sub", 5, False
+        save_table(self.folder, SpeedTable(*key, points, 9, "0" * 64))
+        path = self.folder / "calibration.json"
+        whole = json.loads(path.read_text())
+        (record,) = whole["tables"]
+
+        @_MANY
+        @hypothesis.given(
+            alterations(whole)
+            | alterations(record).map(lambda table: whole | {"tables": [table]})
+        )
+        def check(content):
+            path.write_text(json.dumps(content))
+            try:
+                tables = load_calibration(self.folder).tables
+            except UserError as error:
+                assert str(path) in str(error)
+            else:
+                assert all(0 <= p.setting <= 1e6 for t in tables for p in t.points)
+
+        check()
 
     def test_manifest_of_a_prepared_corpus(self):
         pairs = [("7 8", "9 10 11"), ("12", "13")]
