@@ -15,12 +15,12 @@ Examples:
 from absl import flags
 
 from cmlm_tf import cli
-from cmlm_tf.beam_pipeline import translate_shards
 from cmlm_tf.decoding_flags import (
     decoding_options,
     define_decoding_flags,
     refuse_flags,
 )
+from cmlm_tf.errors import UserError
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Files, as a pattern.", required=True)
@@ -39,6 +39,10 @@ define_decoding_flags()
 
 def main(_) -> None:
     """Translates and prints the names of the output files."""
+    try:
+        from cmlm_tf.beam_pipeline import translate_shards
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is missing: the extra beam has it") from error
     refuse_flags(("jsonl", "oracle_references", "trace"), "is of bin/decode.py alone")
     for path in translate_shards(
         _INPUT.value,
