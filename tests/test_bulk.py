@@ -170,7 +170,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_help_tells_of_all_flags(self):
         text = decode("--help").stdout.decode()
-        for flag in ("--input", "--tau", "--jsonl", "--[no]trace"):
+        for flag in ("--input", "--tau", "--jsonl", "--[no]passes"):
             self.assertIn(f"  {flag}: ", text)
 
     @parameterized.parameters(
