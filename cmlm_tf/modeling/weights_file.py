@@ -10,12 +10,12 @@ import h5py
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 
-_BYTES = 4  # of a float32
+_BYTES = 2  # of a float16, the smallest kind of weight in use
 _KINDS = "fiu"  # floats and whole numbers; others can hold references
 
 
 def check_weights_file(path: Path, config: TransformerConfig) -> None:
-    """Checks that loading a file takes no more memory than it is large.
+    """Checks that loading a file takes no more memory than twice its size.
 
     HDF5 can name other files, and it can name more values than it holds, by
     compression or by leaving them out. Weights need none of this.
