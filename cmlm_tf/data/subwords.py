@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import sentencepiece
 from absl import logging
-from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]
+from sentencepiece.sentencepiece_model_pb2 import (
     ModelProto,
 )
 
