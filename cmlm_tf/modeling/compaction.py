@@ -5,6 +5,9 @@ vocabulary) runs on the stream and so skips padding and positions that nobody
 asks for; attention runs on the grid.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import tensorflow as tf
 
 
@@ -61,3 +64,61 @@ class Compaction:
         if self._static:
             return stream
         return tf.gather(stream, tf.gather(other._slots, self._positions))
+
+
+Places = tf.Tensor | None
+Chunk = Callable[[Places, Any], Any]
+
+
+def take(x: tf.Tensor, places: Places) -> tf.Tensor:
+    """Reads `x` at int32 places of its first axis; None is all of it."""
+    return x if places is None else tf.gather(x, places)
+
+
+def put(x: tf.Tensor, places: Places, values: tf.Tensor) -> tf.Tensor:
+    """Returns `x` with values at int32 places of its first axis; None is all of it."""
+    if places is None:
+        return values
+    return tf.tensor_scatter_nd_update(x, places[:, None], values)
+
+
+def in_chunks(do: Chunk, wanted: tf.Tensor, most: int | None, state: Any) -> Any:
+    """Goes through what is wanted, so many at a time, with static shapes.
+
+    The number of chunks follows from how many are wanted, so that XLA skips most of
+    the others though all shapes are static.
+
+    >>> wanted = tf.constant([False, True, False, True, True])
+    >>> numbers = tf.range(5)
+    >>> def square(places, squares):
+    ...     return put(squares, places, take(numbers, places) ** 2)
+    >>> squares = in_chunks(square, wanted, 2, tf.zeros_like(numbers))
+    >>> tf.boolean_mask(squares, wanted).numpy().tolist()
+    [1, 9, 16]
+
+    Args:
+        do: maps places to the new state, of the same structure; `take` and `put`
+            read and write there. Behind the last wanted place come some that are
+            not wanted, and some may come twice.
+        wanted: bool `[n]`, True at the wanted places.
+        most: places of a chunk. With None, or if there are no more than that, all
+            is one call with None for the places; otherwise `n` is static.
+        state: nested tensors.
+
+    Returns:
+        The last state.
+    """
+    total = wanted.shape[0]
+    if most is None or most >= total:
+        return do(None, state)
+    size = -(-total // -(-total // most))  # All chunks alike.
+    order = tf.argsort(tf.cast(~wanted, tf.int32), stable=True)
+    num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
+
+    def one_chunk(start, state):
+        places = tf.slice(order, [tf.minimum(start, total - size)], [size])
+        return start + size, do(places, state)
+
+    return tf.while_loop(
+        lambda start, _: start < num_wanted, one_chunk, (tf.constant(0), state)
+    )[1]

@@ -5,13 +5,19 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.compaction import Compaction
+from cmlm_tf.modeling.compaction import Compaction, in_chunks, put, take
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.layers import attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
+
+#: With static shapes, so many positions go through the decoder at a time, and so
+#: many through the vocabulary: enough to fill a GPU, few enough to leave out most
+#: of what is not wanted.
+_CHUNK_POSITIONS = 8192
+_CHUNK_LOGITS = 2048
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
@@ -109,10 +115,12 @@ class ConditionalMaskedLM(Transformer):
             cache: of `sentences` sources.
             num_candidates: rows per sentence; a sentence's rows follow each
                 other.
-            static: whether all shapes are static (XLA). Otherwise only what is
-                wanted is computed: sentences without a wanted position leave
-                the batch, padding is packed away, and the last layer and the
-                vocabulary are computed at wanted positions alone.
+            static: whether all shapes are static (XLA). Otherwise padding is
+                packed away, and the last layer is computed at wanted positions
+                alone. In both cases sentences without a wanted position leave
+                the batch and the vocabulary is computed at wanted positions; with
+                static shapes that is done in chunks, the last of which is filled
+                up.
 
         Returns:
             A function of `input_ids` int32 `[rows, length]`, PAD at padding,
@@ -123,26 +131,33 @@ class ConditionalMaskedLM(Transformer):
         """
 
         def predict(input_ids, wanted):
-            if static:
-                return self._predict(cache, num_candidates, input_ids, wanted, True)
             rows = tf.shape(input_ids)[0]
             active = tf.reduce_any(
                 tf.reshape(wanted, [rows // num_candidates, -1]), axis=1
             )
-            sentences = tf.cast(tf.where(active)[:, 0], tf.int32)
-            kept = sentences[:, None] * num_candidates + tf.range(num_candidates)
-            kept = tf.reshape(kept, [-1])
-            ids, log_probs = self._predict(
-                tf.nest.map_structure(lambda x: tf.gather(x, sentences), cache),
-                num_candidates,
-                tf.gather(input_ids, kept),
-                tf.gather(wanted, kept),
-                static=False,
+
+            def predict_some(sentences, predicted):
+                kept = None
+                if sentences is not None:
+                    kept = sentences[:, None] * num_candidates
+                    kept = tf.reshape(kept + tf.range(num_candidates), [-1])
+                some = self._predict(
+                    tf.nest.map_structure(lambda x: take(x, sentences), cache),
+                    num_candidates,
+                    take(input_ids, kept),
+                    take(wanted, kept),
+                    static,
+                )
+                return tuple(map(put, predicted, [kept, kept], some))
+
+            predicted = tf.zeros_like(input_ids), tf.zeros_like(input_ids, tf.float32)
+            if not static:
+                sentences = tf.cast(tf.where(active)[:, 0], tf.int32)
+                return predict_some(sentences, predicted)
+            size = num_candidates * input_ids.shape[1]
+            return in_chunks(
+                predict_some, active, max(_CHUNK_POSITIONS // size, 1), predicted
             )
-            slots = tf.tensor_scatter_nd_update(
-                tf.zeros([rows], tf.int32), kept[:, None], tf.range(tf.size(kept))
-            )
-            return tf.gather(ids, slots), tf.gather(log_probs, slots)
 
         return predict
 
@@ -180,7 +195,18 @@ class ConditionalMaskedLM(Transformer):
         for layer, memory in earlier:
             x = run(layer, memory, x, tokens, lambda y: y)
         x = run(*last, x, targets, lambda y: targets.select_from(tokens, y))
-        ids, log_probs = best_tokens(
-            self.embedding.logits(self.decoder.norm(x)), self.banned_ids
+        x = self.decoder.norm(x)
+
+        def predict_some(positions, predicted):
+            logits = self.embedding.logits(take(x, positions))
+            some = best_tokens(logits, self.banned_ids)
+            return tuple(map(put, predicted, [positions, positions], some))
+
+        first = x[:, 0]
+        ids, log_probs = in_chunks(
+            predict_some,
+            targets.pack(wanted),
+            _CHUNK_LOGITS if static else None,
+            (tf.zeros_like(first, tf.int32), tf.zeros_like(first, tf.float32)),
         )
         return targets.unpack(ids), targets.unpack(log_probs)

@@ -1,10 +1,13 @@
 """The student: no causal mask, the teacher's encoder, packed equals padded."""
 
+from unittest import mock
+
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.modeling import student as student_module
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.initialization import initialize_from_teacher, named_weights
 from cmlm_tf.modeling.output import best_tokens
@@ -73,8 +76,17 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         student = ConditionalMaskedLM(TransformerConfig(**sizes))
         initialize_from_teacher(student, make_teacher())
 
-    @parameterized.product(static=[False, True], candidates=[1, 3])
-    def test_predict_fn_equals_the_padded_model(self, static, candidates):
+    @parameterized.product(
+        static_chunk=[(False, 8192), (True, 8192), (True, 4), (True, 1)],
+        candidates=[1, 3],
+    )
+    def test_predict_fn_equals_the_padded_model(self, static_chunk, candidates):
+        static, chunk = static_chunk
+        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunk))
+        positions = chunk * candidates * 9 // 2  # Of one sentence or two.
+        self.enter_context(
+            mock.patch.object(student_module, "_CHUNK_POSITIONS", positions)
+        )
         student = make_student()
         sources = random_sources(5, 7)
         rng = np.random.default_rng(3)
