@@ -66,16 +66,15 @@ class Compaction:
         return tf.gather(stream, tf.gather(other._slots, self._positions))
 
 
-Places = tf.Tensor | None
-Chunk = Callable[[Places, Any], Any]
+Chunk = Callable[[tf.Tensor | None, Any], Any]
 
 
-def take(x: tf.Tensor, places: Places) -> tf.Tensor:
+def take(x: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
     """Reads `x` at int32 places of its first axis; None is all of it."""
     return x if places is None else tf.gather(x, places)
 
 
-def put(x: tf.Tensor, places: Places, values: tf.Tensor) -> tf.Tensor:
+def put(x: tf.Tensor, places: tf.Tensor | None, values: tf.Tensor) -> tf.Tensor:
     """Returns `x` with values at int32 places of its first axis; None is all of it."""
     if places is None:
         return values
