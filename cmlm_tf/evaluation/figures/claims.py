@@ -5,7 +5,7 @@ interpolated between their settings, and the mean difference taken over the spee
 that both reach. Differences up to `MARGIN` count as none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ class Finding(NamedTuple):
 
     Attributes:
         claim: in the paper's words, short.
-        verdict: `holds`, `fails` or `no difference`.
+        verdict: `holds`, `fails`, `no difference` or `cannot be told`.
         numbers: what the verdict rests on.
         figure: which figure shows it.
     """
@@ -62,6 +62,32 @@ def as_markdown(found: Sequence[Finding]) -> str:
     lines = ["| claim | here | numbers | figure |", "|:--|:--|:--|:--|"]
     lines += [f"| {f.claim} | {f.verdict} | {f.numbers} | {f.figure} |" for f in found]
     return "\n".join(lines) + "\n"
+
+
+def side_by_side(models: Mapping[str, Sequence[Finding]]) -> str:
+    """Renders the findings of several models as one table, a claim a row.
+
+    >>> print(side_by_side({"small": [Finding("a is b", "holds", "1 < 2", "x")]}))
+    | claim | small |
+    |:--|:--|
+    | a is b | holds: 1 < 2 |
+    <BLANKLINE>
+
+    Args:
+        models: findings by the name of the model and its text.
+    """
+    cells: dict[str, dict[str, str]] = {}
+    for model, found in models.items():
+        for finding in found:
+            row = cells.setdefault(finding.claim, {})
+            row[model] = f"{finding.verdict}: {finding.numbers}"
+    lines = [" | ".join(["claim", *models]), "|".join([":--"] * (len(models) + 1))]
+    lines += [
+        " | ".join([claim, *(row.get(model, "") for model in models)])
+        for claim, row in cells.items()
+    ]
+    table = [f"|{line}|" if i == 1 else f"| {line} |" for i, line in enumerate(lines)]
+    return "\n".join(table) + "\n"
 
 
 def gain(
@@ -102,6 +128,22 @@ def _curve(rows: Sequence[Row], chosen: dict[str, Any]) -> tuple[Any, Any]:
     return tuple(map(np.array, zip(*sorted(points), strict=True)))  # type: ignore
 
 
+def _compare(
+    claim: str,
+    figure: str,
+    rows: Sequence[Row],
+    better: dict[str, Any],
+    worse: dict[str, Any],
+) -> Finding:
+    """Judges whether one system is better than another at equal speed."""
+    try:
+        mean, low, high = gain(rows, better, worse)
+    except ValueError as error:
+        return Finding(claim, "cannot be told", str(error), figure)
+    numbers = f"{mean:+.2f} BLEU on average from {low:g} to {high:g} tokens/iteration"
+    return Finding(claim, _verdict(mean), numbers, figure)
+
+
 def _verdict(difference: float) -> str:
     if abs(difference) <= MARGIN:
         return "no difference"
@@ -117,11 +159,8 @@ def _tradeoff(result: dict[str, Any]) -> list[Finding]:
         ("comb_thresh", "thresh", "thresh stays behind comb-thresh"),
         ("comb_thresh", "fcomb_thresh", "fcomb-thresh stays behind comb-thresh"),
     ):
-        mean, low, high = gain(rows, {"system": better}, {"system": worse})
-        numbers = (
-            f"{mean:+.2f} BLEU on average from {low:g} to {high:g} tokens/iteration"
-        )
-        found.append(Finding(claim, _verdict(mean), numbers, "tradeoff"))
+        sides = {"system": better}, {"system": worse}
+        found.append(_compare(claim, "tradeoff", rows, *sides))
     speeds, bleu = _curve(rows, {"system": "comb_thresh"})
     teacher = next(row["bleu"] for row in rows if row["setting"] == "beam 5")
     loss = teacher - float(np.interp(4.0, speeds, bleu))
@@ -238,10 +277,8 @@ def _temperature(result: dict[str, Any]) -> list[Finding]:
         if fitted == 1.0:
             continue
         sides = ({"system": system, "temperature": t} for t in (fitted, 1.0))
-        mean, low, high = gain(result["rows"], *sides)
         claim = f"better calibrated probabilities help {name}-thresh"
-        numbers = f"temperature {fitted:g}: {mean:+.2f} BLEU, {low:g} to {high:g}"
-        found.append(Finding(claim, _verdict(mean), numbers, "temperature"))
+        found.append(_compare(claim, "temperature", result["rows"], *sides))
     return found
 
 

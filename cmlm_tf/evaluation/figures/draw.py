@@ -36,8 +36,35 @@ def draw(result: Result, path: str | os.PathLike[str]) -> None:
         save(figure, path)
 
 
+def draw_tradeoffs(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
+    """Draws the trade-offs of several models side by side, as in the appendix.
+
+    Args:
+        results: one or more, each with its `label`.
+        path: as of `draw`.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    columns = min(len(results), 2)
+    rows = -(-len(results) // columns)
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(5.0 * columns, 3.6 * rows), layout="constrained")
+        for number, result in enumerate(results, start=1):
+            axes = _style_axes(figure.add_subplot(rows, columns, number), _SPEED, _BLEU)
+            _draw_tradeoff(axes, result)
+            axes.set_title(result["label"], fontsize=9, loc="left")
+        figure.axes[0].legend(frameon=False, loc="lower left")
+        save(figure, path)
+
+
 def _tradeoff(figure: "Figure", result: Result) -> None:
     axes = _axes(figure, _SPEED, _BLEU)
+    _draw_tradeoff(axes, result)
+    axes.legend(frameon=False, loc="lower left")
+
+
+def _draw_tradeoff(axes: "Axes", result: Result) -> None:
     students = [row for row in result["rows"] if row["system"] != "teacher"]
     _bands(axes, students, "slowest")
     beam = next(r["bleu"] for r in result["rows"] if r["setting"] == "beam 5")
@@ -46,7 +73,6 @@ def _tradeoff(figure: "Figure", result: Result) -> None:
     )
     if max(row["bleu"] for row in students) <= beam:
         axes.set_ylim(top=beam)  # The border of the graph, as in the paper.
-    axes.legend(frameon=False, loc="lower left")
 
 
 def _strategies(figure: "Figure", result: Result) -> None:
@@ -156,7 +182,10 @@ DRAWINGS: dict[str, Callable[["Figure", Result], None]] = {
 
 
 def _axes(figure: "Figure", x_label: str, y_label: str) -> "Axes":
-    axes = figure.add_subplot()
+    return _style_axes(figure.add_subplot(), x_label, y_label)
+
+
+def _style_axes(axes: "Axes", x_label: str, y_label: str) -> "Axes":
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)

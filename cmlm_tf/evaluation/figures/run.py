@@ -8,8 +8,8 @@ from typing import Any
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures import measure, measure_model
-from cmlm_tf.evaluation.figures.claims import as_markdown, findings
-from cmlm_tf.evaluation.figures.draw import draw
+from cmlm_tf.evaluation.figures.claims import as_markdown, findings, side_by_side
+from cmlm_tf.evaluation.figures.draw import draw, draw_tradeoffs
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.workbench import Workbench, read_split
 from cmlm_tf.files import atomic_write
@@ -94,6 +94,9 @@ def measure_figures(
 def redraw_all(folder: str | os.PathLike[str]) -> list[Path]:
     """Makes tables and plots anew from all figures in a folder and below.
 
+    `findings.md` in the folder itself puts the claims of all models side by side, and
+    `tradeoff_all.png` and `.svg` their trade-offs.
+
     Returns:
         Their JSON files.
 
@@ -105,9 +108,25 @@ def redraw_all(folder: str | os.PathLike[str]) -> list[Path]:
         raise UserError(f"{folder}: no figure in it")
     for path in paths:
         redraw(path)
-    for parent in dict.fromkeys(path.parent for path in paths):
+    models = list(dict.fromkeys(path.parent for path in paths))
+    for parent in models:
         write_claims(parent)
+    _compare([_results(parent) for parent in models], Path(folder))
     return paths
+
+
+def _compare(models: Sequence[dict[str, dict[str, Any]]], folder: Path) -> None:
+    """Writes what shows all models side by side."""
+    labels = [next(iter(results.values()))["label"] for results in models]
+    found = {
+        label: findings(results) for label, results in zip(labels, models, strict=True)
+    }
+    with atomic_write(folder / "findings.md") as temporary:
+        temporary.write_text(side_by_side(found), "utf-8")
+    tradeoffs = [results["tradeoff"] for results in models if "tradeoff" in results]
+    if tradeoffs:
+        for suffix in _SUFFIXES:
+            draw_tradeoffs(tradeoffs, folder / f"tradeoff_all{suffix}")
 
 
 def redraw(path: Path) -> None:
@@ -125,13 +144,17 @@ def redraw(path: Path) -> None:
 
 def write_claims(folder: Path) -> None:
     """Writes `claims.md`: the paper's claims as the folder's figures show them."""
-    results = {
+    with atomic_write(folder / "claims.md") as temporary:
+        temporary.write_text(as_markdown(findings(_results(folder))), "utf-8")
+
+
+def _results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Reads the figures of one model."""
+    return {
         name: json.loads((folder / f"{name}.json").read_text("utf-8"))
         for name in FIGURES
         if (folder / f"{name}.json").exists()
     }
-    with atomic_write(folder / "claims.md") as temporary:
-        temporary.write_text(as_markdown(findings(results)), "utf-8")
 
 
 def markdown(result: dict[str, Any]) -> str:

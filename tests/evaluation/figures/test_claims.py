@@ -47,6 +47,15 @@ def test_trade_off():
     ]
 
 
+def test_systems_without_a_common_speed_cannot_be_compared():
+    rows = _line("comb_thresh", [(1.0, 9.0)], temperature=1.0)
+    rows += _line("comb_thresh", [(3.0, 9.0)], temperature=1.2)
+    rows += _line("fcomb_thresh", [(3.0, 9.0)], temperature=1.0)
+    rows += _line("fcomb_thresh", [(3.0, 9.0)], temperature=1.2)
+    verdicts = _verdicts(temperature={"rows": rows, "temperature": 1.2})
+    assert [v for _, v in verdicts] == ["cannot be told", "no difference"]
+
+
 def test_strategies():
     rows = [
         {"system": system, "length_beam": b, "bleu": bleu + (50 if b < 3 else 0)}

@@ -81,8 +81,9 @@ def test_a_second_run_decodes_nothing(folder):
 def test_all_is_drawn_anew_from_the_results(folder):
     plots = [p for p in (folder / "out").iterdir() if p.suffix in (".png", ".svg")]
     tables = list((folder / "out").glob("*.md"))
-    assert len(plots) == 2 * len(FIGURES) and len(tables) == len(FIGURES)
+    assert len(plots) == 2 * len(FIGURES) and len(tables) == len(FIGURES) + 1
     before = {path: path.read_bytes() for path in plots + tables}
+    assert "| claim | here |" in before[folder / "out" / "claims.md"].decode()
     for path in before:
         path.unlink()
     assert len(redraw_all(folder)) == len(FIGURES)
@@ -146,6 +147,21 @@ def test_the_command_redraws(folder, tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == [str(path)]
     assert path.with_suffix(".png").exists() and path.with_suffix(".md").exists()
+    assert "| claim | en-de, tiny |" in (tmp_path / "findings.md").read_text("utf-8")
+
+
+def test_models_are_drawn_side_by_side(folder, tmp_path):
+    for name in ("first", "second"):
+        result = _result(folder, "tradeoff") | {"label": f"{name} pair"}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tradeoff.json").write_text(json.dumps(result), "utf-8")
+    with mock.patch.object(run, "redraw"):
+        redraw_all(tmp_path)
+    svg = (tmp_path / "tradeoff_all.svg").read_text("utf-8")
+    assert "first pair" in svg and "second pair" in svg
+    assert svg.count("quality (SacreBLEU)") == 2
+    table = (tmp_path / "findings.md").read_text("utf-8")
+    assert table.startswith("| claim | first pair | second pair |\n")
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path):
