@@ -10,7 +10,7 @@ help:
 	@echo "make demo      install the package, translate with its English-German model"
 	@echo "make tutorial  install the package, train on the small grammar, measure"
 	@echo "make test      install the package and run its tests"
-	@echo "make check     lint, formatting, import rules and types"
+	@echo "make check     lint, formatting, import rules, types and documents"
 	@echo "make clean     remove the virtual environment"
 
 demo: $(VENV)/.installed
@@ -27,6 +27,7 @@ check: $(VENV)/.installed-test-dev
 	$(python) -m ruff format --check .
 	$(VENV)/bin/lint-imports
 	$(python) -m mypy
+	$(python) docs/check.py
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,63 @@
+"""Runs the commands of docs/walkthrough.md in an own folder.
+
+Examples:
+  python docs/walkthrough.py --folder=wmt14
+  python docs/walkthrough.py --folder=/tmp/small --small
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from absl import app, flags
+
+ROOT = Path(__file__).resolve().parent.parent
+_FOLDER = flags.DEFINE_string("folder", None, "Where to run.", required=True)
+_SMALL = flags.DEFINE_bool("small", False, "Run on the grammar, in minutes.")
+
+_SMALL_MODEL = (
+    "--config.model.model_dim=32 --config.model.feed_forward_dim=64 "
+    "--config.data.tokens_per_batch=512 --config.evaluation.bleu_sentences=8 "
+    "--config.evaluation.every=20 --config.training.max_steps=20"
+)
+#: In place of the first block.
+_SMALL_SETTINGS = f"""
+TRAIN='grammar:train?size=400'
+DEV='grammar:dev?size=40'
+CONFIG=configs/grammar.py
+VOCAB_SIZE=600
+TEST_SOURCE=test.en
+TEST_REFERENCE=test.de
+OTHER_TEACHER='{_SMALL_MODEL}'
+OTHER_STUDENT='{_SMALL_MODEL}'
+"""
+
+
+def script(text: str, small: bool) -> str:
+    """Returns the bash blocks of a document as one script."""
+    settings, *blocks = re.findall(r"^```bash\n(.*?)^```", text, re.M | re.S)
+    first = _SMALL_SETTINGS if small else settings
+    return "\n".join(["set -euxo pipefail", first, *blocks])
+
+
+def main(_) -> None:
+    """Writes a small test set if asked for, then runs the blocks."""
+    folder = Path(_FOLDER.value)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "configs"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    if _SMALL.value:
+        (folder / "test.en").write_text("My sister is reading a book.\n\n")
+        (folder / "test.de").write_text("Meine Schwester liest ein Buch.\n\n")
+    text = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": paths, "PYTHONPATH": str(ROOT)}
+    command = ["bash", "-c", script(text, _SMALL.value)]
+    sys.exit(subprocess.run(command, cwd=folder, env=environment).returncode)
+
+
+if __name__ == "__main__":
+    app.run(main)
