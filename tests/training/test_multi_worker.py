@@ -1,0 +1,108 @@
+"""Two workers on loopback: equal weights, the loss curve of one process."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.small_run import small_config
+
+ROOT = Path(__file__).resolve().parents[2]
+PROCESS = Path(__file__).with_name("multi_worker_process.py")
+
+
+def free_addresses(count):
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    addresses = [f"localhost:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    return addresses
+
+
+def start_workers(config_file, output, count, kill_step=0):
+    """Starts the workers; only the last of them kills itself."""
+    cluster = {"worker": free_addresses(count)}
+    for index in range(count):
+        task = {"type": "worker", "index": index}
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
+            "TF_CONFIG": json.dumps({"cluster": cluster, "task": task}),
+        }
+        log = Path(output).with_name(f"{index}.log")
+        log.parent.mkdir(exist_ok=True)
+        step = kill_step if index == count - 1 else 0
+        yield subprocess.Popen(
+            [sys.executable, PROCESS, config_file, output, str(step), log],
+            env=environment,
+            stderr=open(log, "w"),
+        )
+
+
+def finish(workers):
+    """Waits for all; returns their stderr."""
+    codes = [worker.wait(timeout=600) for worker in workers]
+    texts = [Path(worker.args[-1]).read_text() for worker in workers]
+    assert not any(codes), "\n".join(texts)
+    return texts
+
+
+def losses(text):
+    """The loss curve, by step and dev set."""
+    found = re.findall(r"step (\d+)[^:]*: (?:token_)?loss ([\d.]+)", text)
+    return {step: float(loss) for step, loss in found}
+
+
+def weights(folder, worker, step=8):
+    with np.load(folder / f"worker_{worker}_step_{step}.npz") as file:
+        return [file[name] for name in sorted(file.files, key=int)]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs one process and two; returns folder, config and their stderr."""
+    folder = tmp_path_factory.mktemp("workers")
+    config = small_config(folder)
+    config.model.dropout = 0.0
+    config_file = folder / "config.json"
+    config_file.write_text(config.to_json())
+    texts = {}
+    for name, count in (("one", 1), ("two", 2)):
+        output = folder / name / "run"
+        texts[name] = finish(list(start_workers(config_file, output, count)))
+    return folder, config_file, texts
+
+
+def test_two_workers_train_as_one_process(runs):
+    folder, _, texts = runs
+    one = weights(folder / "one", 0)
+    two = [weights(folder / "two", worker) for worker in range(2)]
+    for a, b, c in zip(one, *two, strict=True):
+        np.testing.assert_array_equal(b, c)
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    alone, together = losses(texts["one"][0]), losses(texts["two"][0])
+    assert {"4", "8"} <= set(alone)
+    assert alone.keys() == together.keys()
+    for step, loss in alone.items():
+        assert abs(loss - together[step]) < 2e-3
+
+
+def test_a_killed_worker_rejoins_through_the_checkpoint(runs):
+    folder, config_file, _ = runs
+    output = folder / "killed" / "run"
+    left, killed = start_workers(config_file, output, 2, kill_step=5)
+    assert killed.wait(timeout=600) == -9
+    time.sleep(1)
+    left.kill()  # What a cluster's manager does; by itself it ends later.
+    left.wait()
+    assert (output / "checkpoint" / "step_000000003.npz").exists()
+    finish(list(start_workers(config_file, output, 2)))
+    expected, found = (weights(folder / name, 0) for name in ("two", "killed"))
+    for a, b in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(a, b)
