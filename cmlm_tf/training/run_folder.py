@@ -1,10 +1,13 @@
 """Output folders that one process at a time may write."""
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+import tensorflow as tf
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import errors_named
@@ -32,3 +35,14 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
         raise UserError(f"{folder}: another run is writing here") from error
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def full_disk_named(folder: Path) -> Iterator[None]:
+    """Makes a user's error of TensorFlow's when its logs do not fit the disk."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        if os.strerror(errno.ENOSPC) not in str(error):
+            raise
+        raise UserError(f"{folder}: {os.strerror(errno.ENOSPC)}") from error

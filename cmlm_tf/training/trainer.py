@@ -30,7 +30,7 @@ from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
 from cmlm_tf.training.dev_set import DevSet, TranslateFn
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
-from cmlm_tf.training.run_folder import exclusive_folder
+from cmlm_tf.training.run_folder import exclusive_folder, full_disk_named
 from cmlm_tf.training.state import Checkpoints, RunState
 from cmlm_tf.training.steps import TrainingModel
 from cmlm_tf.translator import make_translator
@@ -74,7 +74,8 @@ def train(
     folder = Path(output_dir)
     with exclusive_folder(folder / f"worker_{worker}" if worker else folder):
         run = _Run(config, folder, strategy, worker)
-        return run.train()
+        with full_disk_named(folder):
+            return run.train()
 
 
 class _Run:

@@ -1,6 +1,7 @@
 import os
 import signal
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -166,6 +167,20 @@ class TrainTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "model.num_heads is 4 .*, 2 in the"):
             train(config, self.folder / "student")
         self.assertEqual(list((self.folder / "student").iterdir()), [])
+
+    def test_logs_that_do_not_fit_the_disk(self):
+        config = small_config(self.folder)
+        full = tf.errors.ResourceExhaustedError(None, None, "No space left on device")
+        for error, expected in (
+            (full, "run: No space left on device"),
+            (tf.errors.ResourceExhaustedError(None, None, "OOM"), "OOM"),
+        ):
+            kind = UserError if error is full else tf.errors.ResourceExhaustedError
+            with (
+                mock.patch.object(tf.summary, "create_file_writer", side_effect=error),
+                self.assertRaisesRegex(kind, expected),
+            ):
+                train(config, self.folder / "run")
 
     def test_a_missing_corpus_is_found_before_anything_is_written(self):
         config = small_config(self.folder)
