@@ -123,7 +123,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         UserError: a file is missing, cut or altered.
     """
     path = folder / _MANIFEST
-    manifest = read_json(path)
+    try:
+        manifest = read_json(path)
+    except UserError as error:
+        raise (_damaged(path) if path.exists() else error) from error
     try:
         content = manifest["content"]
         files = content["files"]
