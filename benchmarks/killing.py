@@ -14,11 +14,8 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.files import sha256_file
 from cmlm_tf.modeling.model_dir import read_description
 
-#: One server imports TensorFlow; processes that are forked from it start at once.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    ["cmlm_tf.training.trainer", "cmlm_tf.training.distillation"]
-)
+#: Not forked: a process that is forked from one with TensorFlow's threads can hang.
+_CONTEXT = multiprocessing.get_context("spawn")
 
 
 def kill_and_compare(

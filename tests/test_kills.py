@@ -41,8 +41,8 @@ def test_killed_runs_end_as_the_undisturbed(tmp_path, what):
         config.training.checkpoint_every = 1
     else:
         run, config = distill_by_upper_case, write_corpus(tmp_path, 200)
-        read, kills = read_files, 8
-    longest = seconds_of(run, config, whole) / 2
+        read, kills = read_files, 3
+    longest = seconds_of(run, config, whole)
     assert kill_and_compare(run, config, whole, read, kills, random.Random(1), longest)
 
 
