@@ -15,9 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-_NAMED_FILE = re.compile(
-    r"`((?:bin|docs|configs|cmlm_tf|benchmarks|tests|results)/[^`\s*]+)`"
-)
+_NAMED_FILE = re.compile(r"`((?:bin|docs|configs|cmlm_tf|benchmarks|tests)/[^`\s*]+)`")
 _COMMAND = re.compile(r"\b((?:bin|benchmarks)/\w+\.py)((?:\\\n|[^\n`])*)")
 _FLAG = re.compile(r"(?<![\w-])--(?:no)?(\w+)(?=[=\s]|$)")
 #: Flags of absl and of config files, which every command takes.
