@@ -1,16 +1,18 @@
 """From subword ids of sources to subword ids of translations, as one graph."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from cmlm_tf.decoding.beam_search import BeamResult, beam_search
+from cmlm_tf.decoding.forced import Forced
 from cmlm_tf.decoding.lengths import select_best, valid_positions
 from cmlm_tf.decoding.loop import Heuristic, UnmaskTrace, iterative_unmask
 from cmlm_tf.decoding.scores import length_normalized_score
 from cmlm_tf.decoding.strategies import UpdateMaskedSub, UpdateStrategy
-from cmlm_tf.modeling.output import ban
-from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
+from cmlm_tf.modeling.output import ban, given_tokens
+from cmlm_tf.modeling.student import ConditionalMaskedLM, ReadFn, SourceCache
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID
 
@@ -47,10 +49,12 @@ def unmask_sentences(
     strategy: UpdateStrategy,
     *,
     max_iterations: int | tf.Tensor,
-    static_length: int | None = None,
+    static_length: int | tf.Tensor | None = None,
     drop_losing_candidates: bool = False,
     forbid_repeats: bool = False,
     trace: bool = False,
+    initial_ids: tf.Tensor | None = None,
+    forced_ids: tf.Tensor | None = None,
 ) -> StudentResult:
     """Decodes every length candidate of every sentence, side by side.
 
@@ -69,29 +73,46 @@ def unmask_sentences(
         forbid_repeats: whether neighbours may not get the same token in one pass;
             see `iterative_unmask`.
         trace: whether to keep every pass.
+        initial_ids: int32 `[batch, candidates, length]`, targets with MASK where
+            a subword is to be written; what else they hold is kept and has no
+            part in the scores. Needs `UpdateMaskedSub`.
+        forced_ids: int32 `[batch, candidates, length]`, what is written in place
+            of the model's choice; see `Forced`.
 
     Returns:
         The candidates with their scores and iterations.
     """
-    candidates = lengths.shape[1]
+    candidates = tf.shape(lengths)[1] if lengths.shape[1] is None else lengths.shape[1]
     length = tf.reduce_max(lengths) if static_length is None else static_length
     valid = valid_positions(tf.reshape(lengths, [-1]), length)
     if isinstance(strategy, UpdateMaskedSub):  # needs no more passes than tokens
         max_iterations = tf.minimum(max_iterations, length)
+    static, scored = static_length is not None, valid
+    if initial_ids is not None:
+        initial_ids = tf.reshape(initial_ids, tf.shape(valid))
+        scored &= initial_ids == MASK_ID
+    if forced_ids is None:
+        predict_fn = student.predict_fn(cache, candidates, static)
+    else:
+        forced_ids = tf.reshape(forced_ids, tf.shape(valid))
+        read_fn = _reader(student.banned_ids, forced_ids)
+        forced = Forced(student.predict_fn(cache, candidates, static, read_fn))
+        predict_fn, heuristic = forced.predict, forced.heuristic(heuristic)
     result = iterative_unmask(
-        student.predict_fn(cache, candidates, static=static_length is not None),
+        predict_fn,
         valid,
         heuristic,
         strategy,
         mask_id=MASK_ID,
         pad_id=PAD_ID,
         max_iterations=max_iterations,
+        initial_ids=initial_ids,
         candidates_per_sentence=candidates,
         drop_losing_candidates=drop_losing_candidates,
         forbid_repeats=forbid_repeats,
         trace=trace,
     )
-    scores = length_normalized_score(result.log_probs, valid)
+    scores = length_normalized_score(result.log_probs, scored)
     scores = tf.where(result.dropped, float("-inf"), scores)
 
     def per_sentence(x):
@@ -109,6 +130,16 @@ def unmask_sentences(
         num_iterations=per_sentence(result.num_iterations),
         trace=tf.nest.map_structure(per_sentence, result.trace),
     )
+
+
+def _reader(banned_ids: Sequence[int], forced_ids: tf.Tensor) -> ReadFn:
+    """Returns what reads forced ids `[rows, length]` off the logits."""
+
+    def read(logits, pack):
+        given = pack(forced_ids)
+        return given, *given_tokens(logits, banned_ids, given)
+
+    return read
 
 
 def search_sentences(

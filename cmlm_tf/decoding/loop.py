@@ -126,20 +126,19 @@ def iterative_unmask(
             same pass with a higher log-probability (of equal ones, the left one's
             counts as higher). Not in the last allowed pass. More passes may be
             needed then; every one still unmasks a position.
-        trace: record the state after each pass. `max_iterations` must be a
-            scalar, and the memory for all of them is taken.
+        trace: record the state after each pass; memory for `max_iterations`
+            passes, the most of any row, is taken.
 
     Returns:
         The result; its `token_ids` hold no `mask_id` unless predicted.
 
     Raises:
         ValueError: candidates are to be dropped under a strategy that may
-            rewrite a token, or a trace is asked for with one `max_iterations`
-            per row.
+            rewrite a token.
     """
     valid = tf.convert_to_tensor(valid)
     max_iterations = tf.cast(max_iterations, tf.int32)
-    _check(strategy, drop_losing_candidates, trace, max_iterations)
+    _check(strategy, drop_losing_candidates)
 
     def one_pass(state: _State) -> tuple[_State]:
         state = _unmask(
@@ -161,7 +160,7 @@ def iterative_unmask(
 
     state = _initial_state(valid, initial_ids, mask_id, pad_id)
     if trace:
-        state = state._replace(trace=_empty_trace(state, max_iterations))
+        state = state._replace(trace=_empty_trace(state, tf.reduce_max(max_iterations)))
     (state,) = tf.while_loop(
         lambda state: tf.reduce_any(_is_active(state)), one_pass, (state,)
     )
@@ -174,14 +173,12 @@ def iterative_unmask(
     )
 
 
-def _check(strategy, drop_losing_candidates, trace, max_iterations) -> None:
+def _check(strategy, drop_losing_candidates) -> None:
     if drop_losing_candidates and not isinstance(strategy, strategies.UpdateMaskedSub):
         raise ValueError(
             "drop_losing_candidates needs UpdateMaskedSub: under "
             f"{type(strategy).__name__} a score can rise again"
         )
-    if trace and max_iterations.shape.rank != 0:
-        raise ValueError("a trace needs one max_iterations for all rows")
 
 
 def _initial_state(valid, initial_ids, mask_id, pad_id) -> _State:
@@ -263,11 +260,11 @@ def _find_losing(state: _State, valid, candidates_per_sentence) -> tf.Tensor:
     return state.dropped | (losing & ~finished)
 
 
-def _empty_trace(state: _State, max_iterations: tf.Tensor) -> UnmaskTrace:
-    """Repeats the initial state: `[rows, max_iterations, length]`."""
+def _empty_trace(state: _State, num_passes: tf.Tensor) -> UnmaskTrace:
+    """Repeats the initial state: `[rows, num_passes, length]`."""
     return UnmaskTrace(
         *(
-            tf.tile(initial[:, tf.newaxis], [1, max_iterations, 1])
+            tf.tile(initial[:, tf.newaxis], [1, num_passes, 1])
             for initial in (state.token_ids, state.log_probs, state.mask)
         )
     )

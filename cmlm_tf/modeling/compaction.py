@@ -100,15 +100,15 @@ def in_chunks(do: Chunk, wanted: tf.Tensor, most: int | None, state: Any) -> Any
             read and write there. Behind the last wanted place come some that are
             not wanted, and some may come twice.
         wanted: bool `[n]`, True at the wanted places.
-        most: places of a chunk. With None, or if there are no more than that, all
-            is one call with None for the places; otherwise `n` is static.
+        most: places of a chunk. With None, or if there are no more than that, or
+            `n` is not known, all is one call with None for the places.
         state: nested tensors.
 
     Returns:
         The last state.
     """
     total = wanted.shape[0]
-    if most is None or most >= total:
+    if most is None or total is None or most >= total:
         return do(None, state)
     size = -(-total // -(-total // most))  # All chunks alike.
     order = tf.argsort(tf.cast(~wanted, tf.int32), stable=True)

@@ -201,7 +201,7 @@ class SharedEmbedding(keras.layers.Layer):
             initializer=keras.initializers.RandomNormal(stddev=config.model_dim**-0.5),
             autocast=False,
         )
-        self._output_table: tf.Variable | None = None
+        self.output_table: tf.Variable | None = None
         self.built = True
 
     def freeze(self) -> None:
@@ -210,7 +210,7 @@ class SharedEmbedding(keras.layers.Layer):
         The table must not change after that.
         """
         table = tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
-        self._output_table = tf.Variable(tf.transpose(table), trainable=False)
+        self.output_table = tf.Variable(tf.transpose(table), trainable=False)
 
     def call(self, ids: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
         """Embeds subwords at positions.
@@ -234,12 +234,12 @@ class SharedEmbedding(keras.layers.Layer):
         """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
         vocab_size, dim = self.table.shape
         flat = tf.reshape(states, [-1, dim])
-        if self._output_table is None:
+        if self.output_table is None:
             table = tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
             # With the table on the left a CPU takes half the time for few states.
             logits = tf.transpose(tf.matmul(table, flat, transpose_b=True))
         else:
-            logits = tf.matmul(flat, self._output_table)
+            logits = tf.matmul(flat, self.output_table)
         logits = tf.cast(logits, tf.float32)
         return tf.reshape(logits, tf.concat([tf.shape(states)[:-1], [vocab_size]], 0))
 

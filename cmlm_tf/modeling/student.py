@@ -19,7 +19,9 @@ from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 _CHUNK_POSITIONS = 8192
 _CHUNK_LOGITS = 2048
 
-PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
+Pack = Callable[[tf.Tensor], tf.Tensor]
+ReadFn = Callable[[tf.Tensor, Pack], tuple[tf.Tensor, ...]]
 
 
 class SourceCache(NamedTuple):
@@ -107,7 +109,12 @@ class ConditionalMaskedLM(Transformer):
         return SourceCache(self.decoder.memory_cache(memory), valid), lengths
 
     def predict_fn(
-        self, cache: SourceCache, num_candidates: int | tf.Tensor, static: bool
+        self,
+        cache: SourceCache,
+        num_candidates: int | tf.Tensor,
+        static: bool,
+        read_fn: ReadFn | None = None,
+        read_dtypes: tuple[tf.DType, ...] = (tf.int32, tf.float32),
     ) -> PredictFn:
         """Returns the function that predicts wanted positions.
 
@@ -120,15 +127,22 @@ class ConditionalMaskedLM(Transformer):
                 alone. In both cases sentences without a wanted position leave
                 the batch and the vocabulary is computed at wanted positions; with
                 static shapes that is done in chunks, the last of which is filled
-                up.
+                up, or all at once where they are not known before XLA compiles.
+            read_fn: what to read off the logits, or None for the most probable
+                subwords. Maps float32 logits `[positions, vocab_size]`, with
+                nothing banned, and a function that brings values `[rows, length]`
+                to the same positions, to tensors `[positions]`.
+            read_dtypes: of these tensors.
 
         Returns:
             A function of `input_ids` int32 `[rows, length]`, PAD at padding,
             and `wanted` bool `[rows, length]`. It returns int32 ids and
             float32 natural log-probabilities, both `[rows, length]`, of the
-            most probable subword at each wanted position; other positions
-            hold values to be ignored. Banned ids have probability zero.
+            most probable subword at each wanted position, or else what
+            `read_fn` reads there; other positions hold values to be ignored.
+            Banned ids have probability zero.
         """
+        read_fn = read_fn or (lambda logits, _: best_tokens(logits, self.banned_ids))
 
         def predict(input_ids, wanted):
             rows = tf.shape(input_ids)[0]
@@ -147,21 +161,28 @@ class ConditionalMaskedLM(Transformer):
                     take(input_ids, kept),
                     take(wanted, kept),
                     static,
+                    lambda logits, pack: read_fn(
+                        logits, lambda grid: pack(take(grid, kept))
+                    ),
+                    read_dtypes,
                 )
-                return tuple(map(put, predicted, [kept, kept], some))
+                return tuple(put(x, kept, y) for x, y in zip(predicted, some, strict=True))
 
-            predicted = tf.zeros_like(input_ids), tf.zeros_like(input_ids, tf.float32)
+            predicted = tuple(tf.zeros_like(input_ids, kind) for kind in read_dtypes)
             if not static:
                 sentences = tf.cast(tf.where(active)[:, 0], tf.int32)
                 return predict_some(sentences, predicted)
-            size = num_candidates * input_ids.shape[1]
-            return in_chunks(
-                predict_some, active, max(_CHUNK_POSITIONS // size, 1), predicted
-            )
+            most = None
+            if not tf.is_tensor(num_candidates) and input_ids.shape[1] is not None:
+                size = num_candidates * input_ids.shape[1]
+                most = max(_CHUNK_POSITIONS // size, 1)
+            return in_chunks(predict_some, active, most, predicted)
 
         return predict
 
-    def _predict(self, cache, num_candidates, input_ids, wanted, static):
+    def _predict(
+        self, cache, num_candidates, input_ids, wanted, static, read_fn, read_dtypes
+    ):
         """Predicts for sentences of which at least one position is wanted."""
         has_wanted = tf.reduce_any(wanted, axis=1, keepdims=True)
         valid = (input_ids != PAD_ID) & has_wanted
@@ -199,14 +220,14 @@ class ConditionalMaskedLM(Transformer):
 
         def predict_some(positions, predicted):
             logits = self.embedding.logits(take(x, positions))
-            some = best_tokens(logits, self.banned_ids)
-            return tuple(map(put, predicted, [positions, positions], some))
+            some = read_fn(logits, lambda grid: take(targets.pack(grid), positions))
+            return tuple(put(y, positions, z) for y, z in zip(predicted, some, strict=True))
 
         first = x[:, 0]
-        ids, log_probs = in_chunks(
+        read = in_chunks(
             predict_some,
             targets.pack(wanted),
             _CHUNK_LOGITS if static else None,
-            (tf.zeros_like(first, tf.int32), tf.zeros_like(first, tf.float32)),
+            tuple(tf.zeros_like(first, kind) for kind in read_dtypes),
         )
-        return targets.unpack(ids), targets.unpack(log_probs)
+        return tuple(targets.unpack(values) for values in read)

@@ -175,16 +175,18 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(result.token_ids, [[8, 9]])
         self.assertEqual(result.token_ids.shape, [1, 2])
 
-    def test_a_trace_needs_one_limit(self):
-        with self.assertRaisesRegex(ValueError, "one max_iterations"):
-            loop_cases.unmask(
-                "fixed_k",
-                "update_all",
-                tf.ones([2, 3], tf.bool),
-                tf.constant([1, 2]),
-                1,
-                max_iterations=tf.constant([2, 3]),
-            )
+    def test_a_trace_holds_the_passes_of_the_row_with_the_most(self):
+        result = loop_cases.unmask(
+            "fixed_k",
+            "update_all",
+            tf.ones([2, 3], tf.bool),
+            tf.constant([1, 2]),
+            1,
+            max_iterations=tf.constant([1, 3]),
+        )
+        self.assertAllEqual(tf.shape(result.trace.mask), [2, 3, 3])
+        masked = tf.reduce_sum(tf.cast(result.trace.mask, tf.int32), axis=2)
+        self.assertAllEqual(masked, [[0, 0, 0], [2, 1, 0]])
 
     @parameterized.parameters("update_all", "update_masked")
     def test_dropping_needs_scores_that_only_fall(self, strategy):

@@ -1,0 +1,27 @@
+r"""Exports a student as a SavedModel for TensorFlow Serving.
+
+Example:
+  python bin/export.py --model_dir=student/model --output_dir=served/student/1
+"""
+
+from absl import flags
+
+from cmlm_tf import cli
+from cmlm_tf.serving.export import export_model
+
+_MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
+_OUTPUT_DIR = flags.DEFINE_string(
+    "output_dir", None, "Folder to write; its name is the version.", required=True
+)
+_DTYPE = flags.DEFINE_enum(
+    "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster and less exact."
+)
+
+
+def main(_) -> None:
+    """Writes the SavedModel."""
+    export_model(_MODEL_DIR.value, _OUTPUT_DIR.value, _DTYPE.value)
+
+
+if __name__ == "__main__":
+    cli.run(main)

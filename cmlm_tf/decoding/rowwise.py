@@ -1,0 +1,33 @@
+"""Another heuristic for each row, in one loop."""
+
+import dataclasses
+
+import tensorflow as tf
+
+from cmlm_tf.decoding.heuristics import HEURISTICS
+
+#: Stands in for the setting where a row uses another rule; every rule bears it.
+_HARMLESS = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class RowwiseHeuristic:
+    """The rules of `HEURISTICS`, each in the rows that ask for it.
+
+    Attributes:
+        rules: int32 `[rows]`, numbers of rules in the order of `HEURISTICS`.
+        settings: float32 `[rows]`, each row's T, K or tau.
+    """
+
+    rules: tf.Tensor
+    settings: tf.Tensor
+
+    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
+        """Selects the positions that become observed."""
+        selected = tf.zeros_like(candidates)
+        for number, rule in enumerate(HEURISTICS.values()):
+            asked = self.rules == number
+            settings = tf.where(asked, self.settings, _HARMLESS)
+            choice = rule(settings)(log_probs, candidates, valid, iteration)
+            selected |= choice & asked[:, tf.newaxis]
+        return selected

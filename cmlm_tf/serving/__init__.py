@@ -1,0 +1,1 @@
+"""A SavedModel that serves, and the client that asks it."""

@@ -1,0 +1,96 @@
+"""Sources and requests to translations, with the shapes that a device likes."""
+
+import tensorflow as tf
+
+from cmlm_tf.decoding.lengths import length_beam
+from cmlm_tf.decoding.rowwise import RowwiseHeuristic
+from cmlm_tf.decoding.strategies import UpdateMaskedSub
+from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
+from cmlm_tf.search import StudentResult, unmask_sentences
+from cmlm_tf.serving.requests import Request
+
+
+class Engine:
+    """Decodes with shapes as they come, as suits a CPU."""
+
+    def __init__(self, student: ConditionalMaskedLM):
+        """Takes the model."""
+        self._student = student
+
+    def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:
+        """Encodes the sources.
+
+        Args:
+            source_ids: int32 `[batch, length]`, EOS and PAD behind the end; a
+                row of nothing but PAD has no translation.
+
+        Returns:
+            What `unmask` takes, and float32 length logits `[batch, max_length]`.
+        """
+        return self._student.start(source_ids)
+
+    def unmask(
+        self,
+        cache: SourceCache,
+        lengths: tf.Tensor,
+        request: Request,
+        initial_ids: tf.Tensor | None = None,
+        forced_ids: tf.Tensor | None = None,
+        trace: bool = False,
+    ) -> StudentResult:
+        """Decodes every length candidate of every sentence.
+
+        Args:
+            cache: of `start`.
+            lengths: int32 `[batch, candidates]`; 0 is no candidate.
+            request: of the batch.
+            initial_ids: see `unmask_sentences`.
+            forced_ids: see `unmask_sentences`.
+            trace: whether to keep every pass.
+
+        Returns:
+            The candidates.
+        """
+        return unmask(
+            self._student,
+            cache,
+            lengths,
+            request,
+            initial_ids=initial_ids,
+            forced_ids=forced_ids,
+            trace=trace,
+        )
+
+
+def unmask(student, cache, lengths, request: Request, **options) -> StudentResult:
+    """Calls `unmask_sentences` with the request of each row."""
+    rows = request.repeat(tf.shape(lengths)[1])
+    return unmask_sentences(
+        student,
+        cache,
+        lengths,
+        RowwiseHeuristic(rows.rules, rows.settings),
+        UpdateMaskedSub(),
+        max_iterations=rows.max_iterations,
+        **options,
+    )
+
+
+def asked_lengths(
+    logits: tf.Tensor, is_blank: tf.Tensor, request: Request
+) -> tf.Tensor:
+    """Takes as many of the most probable lengths as each row asks for.
+
+    Args:
+        logits: float32 `[batch, max_length]`; -inf where a length is impossible.
+        is_blank: bool `[batch]`, True where nothing is to be translated.
+        request: of the batch.
+
+    Returns:
+        int32 `[batch, candidates]`, most probable first, 0 behind the last.
+    """
+    most = tf.reduce_max(request.length_beam)
+    lengths = length_beam(logits, most)
+    asked = tf.range(most) < request.length_beam[:, tf.newaxis]
+    possible = tf.gather(logits, lengths - 1, batch_dims=1) > float("-inf")
+    return tf.where(asked & possible & ~is_blank[:, tf.newaxis], lengths, 0)

@@ -1,0 +1,73 @@
+"""Writes a SavedModel of a student, as TensorFlow Serving loads it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import replaced_folder
+from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.serving.completion import check_mark
+from cmlm_tf.serving.engine import Engine
+from cmlm_tf.serving.signatures import ServedStudent, make_signatures
+from cmlm_tf.serving.text import ServedSubwords
+
+
+def export_model(
+    model_dir: str | os.PathLike[str],
+    output_dir: str | os.PathLike[str],
+    dtype: str = "float32",
+) -> None:
+    """Writes a model directory's student as a SavedModel.
+
+    Args:
+        model_dir: the model directory.
+        output_dir: the folder of this version; its name is a number.
+        dtype: `float32` or `bfloat16`, of the weights and the computation.
+
+    Raises:
+        UserError: the model is no student or damaged, or the folder's name is
+            no number or it is there already.
+    """
+    output = Path(output_dir)
+    if not output.name.isdecimal():
+        raise UserError(f"{output}: the last part must be a version, a number")
+    if output.exists():
+        raise UserError(f"{output}: is there already; versions are not replaced")
+    loaded = load_model(model_dir, dtype)
+    if loaded.role != "student":
+        raise UserError(f"{model_dir}: is a {loaded.role}, only students are served")
+    module, signatures = build_module(loaded)
+    try:
+        with replaced_folder(output) as folder:
+            tf.saved_model.save(module, str(folder), signatures=signatures)
+    except OSError as error:
+        raise UserError(f"{output}: not written: {error}") from error
+
+
+def build_module(loaded: LoadedModel) -> tuple[tf.Module, dict[str, Any]]:
+    """Returns what is saved: a module that holds all weights, and the signatures.
+
+    Args:
+        loaded: a student; it must not be trained after that.
+
+    Raises:
+        UserError: the subword model cannot serve.
+    """
+    module = tf.Module()
+    module.subwords = ServedSubwords(SubwordModel(loaded.subword_path))
+    check_mark(module.subwords)
+    module.subword_model = tf.saved_model.Asset(str(loaded.subword_path))
+    loaded.model.embedding.freeze()
+    served = ServedStudent(loaded.model, module.subwords, Engine(loaded.model))
+    # Keras variables do not count as a module's; those that they wrap do.
+    module.weights = [loaded.model.embedding.output_table] + [
+        weight.value for weight in loaded.model.weights
+    ]
+    signatures = make_signatures(served)
+    for name, function in signatures.items():
+        setattr(module, name, function)
+    return module, signatures

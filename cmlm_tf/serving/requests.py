@@ -1,0 +1,126 @@
+"""What a request may ask for beside its text: inputs, defaults and limits."""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
+from cmlm_tf.decoding_flags import SETTINGS
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.serving.checks import after, require
+
+_DEFAULTS = UnmaskingOptions()
+
+#: Value of each optional input where a request does not give it. A setting of NaN
+#: is the heuristic's own default, as of `bin/decode.py`.
+OPTIONS: dict[str, Any] = {
+    "heuristic": _DEFAULTS.heuristic,
+    "setting": float("nan"),
+    "length_beam": _DEFAULTS.length_beam,
+    "max_iterations": LARGEST_SETTING,
+}
+DTYPES = {
+    "heuristic": tf.string,
+    "setting": tf.float32,
+    "length_beam": tf.int32,
+    "max_iterations": tf.int32,
+}
+
+_IS_TAU = [SETTINGS[name][0] == "tau" for name in HEURISTICS]
+_OWN_SETTINGS = [float(SETTINGS[name][1]) for name in HEURISTICS]
+
+
+class Request(NamedTuple):
+    """The checked options of a batch, one value for each row.
+
+    Attributes:
+        rules: int32 `[batch]`, numbers of heuristics in the order of `HEURISTICS`.
+        settings: float32 `[batch]`, T, K or tau.
+        length_beam: int32 `[batch]`, 1 to the number of length classes.
+        max_iterations: int32 `[batch]`, at least 1.
+    """
+
+    rules: tf.Tensor
+    settings: tf.Tensor
+    length_beam: tf.Tensor
+    max_iterations: tf.Tensor
+
+    def repeat(self, times: int | tf.Tensor) -> "Request":
+        """Repeats each row, for the candidates of its sentence."""
+        return Request(*(tf.repeat(value, times) for value in self))
+
+
+def option_specs() -> dict[str, tf.TensorSpec]:
+    """Returns the specs of the optional inputs, each `[batch]`."""
+    return {n: tf.TensorSpec([None], dtype, name=n) for n, dtype in DTYPES.items()}
+
+
+def option_defaults() -> dict[str, tf.Tensor]:
+    """Returns the defaults as tensors `[1]`, good for a batch of any size."""
+    return {name: tf.constant([OPTIONS[name]], DTYPES[name]) for name in OPTIONS}
+
+
+def read_request(
+    batch_size: tf.Tensor, options: dict[str, tf.Tensor], num_lengths: int
+) -> Request:
+    """Checks the options and brings each to one value a row.
+
+    Args:
+        batch_size: int32 scalar.
+        options: the inputs of `OPTIONS`, each `[1]` or `[batch]`.
+        num_lengths: number of length classes of the model.
+
+    Returns:
+        The options; whatever uses them waits for the checks.
+    """
+    rows = {
+        name: _for_each_row(name, options[name], batch_size) for name in OPTIONS
+    }
+    matches = rows["heuristic"][:, tf.newaxis] == tf.constant(list(HEURISTICS))
+    rules = tf.argmax(matches, axis=1, output_type=tf.int32)
+    settings = rows["setting"]
+    own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
+    settings = tf.where(tf.math.is_nan(settings), own, settings)
+    beam, limit = rows["length_beam"], rows["max_iterations"]
+    names = ", ".join(HEURISTICS)
+    checks = [
+        require(tf.reduce_any(matches, axis=1), f"heuristic: must be one of {names}"),
+        *_check_settings(rules, settings),
+        require(
+            (beam >= 1) & (beam <= num_lengths),
+            f"length_beam: must be from 1 to {num_lengths}",
+        ),
+        require(
+            (limit >= 1) & (limit <= LARGEST_SETTING),
+            f"max_iterations: must be from 1 to {LARGEST_SETTING}",
+        ),
+    ]
+    return Request(
+        after(checks, rules),
+        after(checks, settings),
+        after(checks, beam),
+        after(checks, limit),
+    )
+
+
+def _for_each_row(name, value, batch_size) -> tf.Tensor:
+    size = tf.size(value)
+    fits = (size == 1) | (size == batch_size)
+    check = require(fits, f"{name}: must hold one value or one for each row")
+    return tf.broadcast_to(after([check], value), [batch_size])
+
+
+def _check_settings(rules, settings) -> list[tf.Operation]:
+    is_tau = tf.gather(tf.constant(_IS_TAU), rules)
+    is_whole = tf.floor(settings) == settings
+    is_count = is_whole & (settings >= 1) & (settings <= LARGEST_SETTING)
+    return [
+        require(
+            ~is_tau | ((settings >= 0) & (settings <= 1)),
+            "setting: tau must be from 0 to 1",
+        ),
+        require(
+            is_tau | is_count,
+            f"setting: T and K must be whole numbers from 1 to {LARGEST_SETTING}",
+        ),
+    ]
