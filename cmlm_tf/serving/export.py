@@ -1,10 +1,13 @@
 """Writes a SavedModel of a student, as TensorFlow Serving loads it."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from absl import logging
 
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
@@ -42,7 +45,7 @@ def export_model(
         raise UserError(f"{model_dir}: is a {loaded.role}, only students are served")
     module, signatures = build_module(loaded)
     try:
-        with replaced_folder(output) as folder:
+        with replaced_folder(output) as folder, _without_chatter():
             tf.saved_model.save(module, str(folder), signatures=signatures)
     except OSError as error:
         raise UserError(f"{output}: not written: {error}") from error
@@ -71,3 +74,14 @@ def build_module(loaded: LoadedModel) -> tuple[tf.Module, dict[str, Any]]:
     for name, function in signatures.items():
         setattr(module, name, function)
     return module, signatures
+
+
+@contextlib.contextmanager
+def _without_chatter() -> Iterator[None]:
+    """Keeps TensorFlow from listing every input of every function."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

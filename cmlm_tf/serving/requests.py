@@ -73,9 +73,7 @@ def read_request(
     Returns:
         The options; whatever uses them waits for the checks.
     """
-    rows = {
-        name: _for_each_row(name, options[name], batch_size) for name in OPTIONS
-    }
+    rows = {name: _for_each_row(name, options[name], batch_size) for name in OPTIONS}
     matches = rows["heuristic"][:, tf.newaxis] == tf.constant(list(HEURISTICS))
     rules = tf.argmax(matches, axis=1, output_type=tf.int32)
     settings = rows["setting"]

@@ -71,13 +71,16 @@ class ServedStudent:
         source, request = self._read(text, options)
         result = self._decode(source, request, trace=True)
         passes = _best(result, result.num_iterations)
+        assert result.trace is not None
         traced = {
             name: self._of_fixed_size(_best(result, field))
             for name, field in result.trace._asdict().items()
         }
         return {**self._with_text(result), "passes": passes, **traced}
 
-    def complete(self, text: tf.Tensor, partial: tf.Tensor, options: Tensors) -> Tensors:
+    def complete(
+        self, text: tf.Tensor, partial: tf.Tensor, options: Tensors
+    ) -> Tensors:
         """Translates texts into partly given targets, both string `[batch]`."""
         source, request = self._read(text, options)
         partial = _of_same_size(partial, "partial", text)

@@ -76,8 +76,8 @@ class ServedSubwords(tf.Module):
         checks = [
             require(
                 tf.reduce_all(is_text | ~is_inside, axis=1),
-                f"{name}: an id that is no text's, from {MASK_ID + 1} to "
-                f"{self._vocab_size - 1}, or padding in front of one",
+                f"{name}: must be from {MASK_ID + 1} to {self._vocab_size - 1}, "
+                "padding behind",
             ),
             require(lengths <= longest, f"{name}: more than {longest} subwords"),
         ]

@@ -6,7 +6,7 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (its ops are in the graph)
 
 from cmlm_tf.serving.export import export_model
-from cmlm_tf.serving.requests import DTYPES
+from cmlm_tf.serving.requests import DTYPES, OPTIONS
 from tests.tiny_models import model_dir, root
 
 MAX_LENGTH = 40
@@ -48,14 +48,25 @@ def load(**kwargs):
     return tf.saved_model.load(str(export_dir(**kwargs)))
 
 
+def inputs_of(name, inputs, options):
+    """The inputs of a signature by name, as lists; what is left out has its default."""
+    given = {
+        key: value if isinstance(value, list) else [value]
+        for key, value in (OPTIONS | (options or {})).items()
+    }
+    names = {"decode_ids": ["ids"], "complete": ["text", "partial"]}
+    names |= {"score": ["text", "translation"]}
+    own = dict(zip(names.get(name, ["text"]), inputs, strict=True))
+    return own if name == "text_only" else own | given
+
+
 def call(name, inputs, options=None, **kwargs):
     """Calls a signature; returns its outputs as lists, strings decoded."""
-    options = options or {}
     tensors = {
-        key: tf.constant(value if isinstance(value, list) else [value], DTYPES[key])
-        for key, value in options.items()
+        key: tf.constant(value, DTYPES.get(key))
+        for key, value in inputs_of(name, inputs, options).items()
     }
-    outputs = getattr(load(**kwargs), name)(*map(tf.constant, inputs), **tensors)
+    outputs = load(**kwargs).signatures[name](**tensors)
     return {key: _as_list(value.numpy()) for key, value in outputs.items()}
 
 

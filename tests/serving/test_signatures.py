@@ -154,15 +154,15 @@ def _encoded(subwords):
 def forced_score(source, target, heuristic, setting):
     """Scores a target one pass after the other, by the whole padded model."""
     translator = load_translator(exported.student_dir(), frozen=False)
-    (source_ids,), (target_ids,) = map(
-        translator.subwords.encode, ([source], [target])
-    )
+    (source_ids,), (target_ids,) = map(translator.subwords.encode, ([source], [target]))
     masked, log_probs, passes = set(range(len(target_ids))), [0.0] * len(target_ids), 0
     while masked:
         passes += 1
         seen = [MASK_ID if i in masked else n for i, n in enumerate(target_ids)]
         batch = sentence_batch(
-            np.array([[*source_ids, 3]], np.int32), np.array([seen], np.int32), None
+            np.array([[*source_ids, 3]], np.int32),
+            np.array([seen], np.int32),
+            np.ones([1, len(seen)], bool),
         )
         logits, length_logits = translator.model(batch)
         table = tf.nn.log_softmax(logits[0, :, MASK_ID + 1 :]).numpy()

@@ -1,0 +1,105 @@
+"""Gaps in a given target are filled, and what is given stays as it is."""
+
+import itertools
+import re
+
+import tensorflow as tf
+
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.serving.completion import read_gaps
+from cmlm_tf.serving.text import ServedSubwords
+from tests import tiny_models
+from tests.serving.exported import call
+
+MASK = 4
+PARTIALS = [
+    "der <mask> Hund",
+    "<mask>",
+    "das Haus, <mask>!",
+    "<mask> und <mask> oder <mask>",
+    "der½ Hund  <mask>\t(Haus)",
+    "Hund<mask>haus",
+    "<mask><mask>",
+    "",
+    "der Hund",
+    " ",
+]
+
+
+def gaps_of(partials):
+    subwords = ServedSubwords(SubwordModel(tiny_models.subword_file()))
+    return read_gaps(subwords, tf.constant(partials), "partial", 40)
+
+
+def shared_out(missing, num_gaps):
+    """Deals out subwords to the gaps one after the other, from the left."""
+    widths = [0] * num_gaps
+    for _, gap in zip(range(missing), itertools.cycle(range(num_gaps)), strict=False):
+        widths[gap] += 1
+    return widths
+
+
+class CompletionTest(tf.test.TestCase):
+    def test_given_text_stays_letter_for_letter(self):
+        texts = ["the small cat sees one dog"] * len(PARTIALS)
+        for beam in (1, 4):
+            outputs = call("complete", [texts, PARTIALS], {"length_beam": beam})
+            for partial, found in zip(PARTIALS, outputs["translation"], strict=True):
+                pattern = re.escape(partial).replace("<mask>", "(.*)")
+                self.assertRegex(found, f"(?s)^{pattern}$")
+
+    def test_nothing_to_fill_in(self):
+        texts = ["tree", "", "a house"]
+        outputs = call("complete", [texts, ["der Hund", "", ""]])
+        self.assertEqual(outputs["translation"], ["der Hund", "", ""])
+        self.assertEqual(outputs["score"], [0.0, 0.0, 0.0])
+        self.assertEqual(outputs["iterations"], [0, 0, 0])
+
+    def test_one_gap_alone_is_the_translation(self):
+        texts = ["the small cat sees one dog", "tree"]
+        free = call("serving_default", [texts])
+        filled = call("complete", [texts, ["<mask>", "<mask>"]])
+        self.assertEqual(filled, free)
+
+    def test_the_gaps_are_where_the_masks_are(self):
+        subwords = SubwordModel(tiny_models.subword_file())
+        partials = ["der <mask> Hund", "das Haus<mask>", "<mask> und <mask>"]
+        segments = [["der", " Hund"], ["das Haus", ""], ["", " und", ""]]
+        gaps = gaps_of(partials)
+        for missing in (2, 3, 5):
+            encoded = [subwords.encode(row) for row in segments]
+            lengths = [sum(map(len, row)) + missing for row in encoded]
+            ids = gaps.initial_ids(tf.constant(lengths)[:, tf.newaxis]).numpy()[:, 0]
+            for row, pieces in enumerate(encoded):
+                widths = [0, *shared_out(missing, len(pieces) - 1)]
+                expected = []
+                for width, piece in zip(widths, pieces, strict=True):
+                    expected += [MASK] * width + piece
+                self.assertEqual(ids[row, : len(expected)].tolist(), expected)
+                self.assertFalse(ids[row, len(expected) :].any())
+
+    def test_a_segment_is_split_as_inside_a_text(self):
+        subwords = SubwordModel(tiny_models.subword_file())
+        whole = subwords.encode(["Hund, Haus"])[0]
+        start = subwords.encode(["Hund"])[0]
+        self.assertEqual(whole[: len(start)], start)
+        given = gaps_of(["<mask>, Haus"]).given.to_list()
+        self.assertEqual(given, [whole[len(start) :]])
+
+    def test_only_lengths_that_fit_are_possible(self):
+        gaps = gaps_of(["der <mask> und <mask>", "der Hund", ""])
+        counts = [
+            len(ids)
+            for ids in SubwordModel(tiny_models.subword_file()).encode(
+                ["der und", "der Hund", ""]
+            )
+        ]
+        possible = tf.math.is_finite(gaps.possible(tf.zeros([3, 12]))).numpy()
+        lengths = [[n + 1 for n in range(12) if row[n]] for row in possible]
+        self.assertEqual(lengths[0], list(range(counts[0] + 2, 13)))
+        self.assertEqual(lengths[1], [counts[1]])
+        self.assertEqual(lengths[2], [])
+
+
+if __name__ == "__main__":
+    tf.test.main()

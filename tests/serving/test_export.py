@@ -1,0 +1,151 @@
+"""The export as a folder, and in a process that does not know the package."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import tensorflow as tf
+from absl.testing import parameterized
+from tensorflow.core.protobuf import saved_model_pb2
+
+from cmlm_tf.data.grammar import grammar_pairs
+from cmlm_tf.errors import UserError
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.serving.export import export_model
+from cmlm_tf.translator import load_translator
+from tests import tiny_models
+from tests.serving import exported
+from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS
+
+#: Stock TensorFlow Serving links these beside TensorFlow's own.
+TEXT_OPS = {
+    "SentencepieceOp",
+    "SentencepieceTokenizeOp",
+    "SentencepieceDetokenizeOp",
+}
+PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+
+
+@functools.cache
+def lines():
+    pairs = grammar_pairs("test", size=60)
+    return LINES + [source for source, _ in pairs if len(source) < MAX_LENGTH - 2]
+
+
+@functools.cache
+def in_a_fresh_process():
+    """What the export gives for each heuristic: in one batch, and line by line."""
+    requests = []
+    for heuristic, setting in SETTINGS.items():
+        options = {"heuristic": heuristic, "setting": setting}
+        for batch in [lines(), *([line] for line in lines())]:
+            inputs = exported.inputs_of("serving_default", [batch], options)
+            requests.append(["serving_default", inputs])
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    script = Path(__file__).parent / "fresh_process.py"
+    with tempfile.TemporaryDirectory() as elsewhere:
+        process = subprocess.run(
+            [sys.executable, str(script), str(exported.export_dir())],
+            input=json.dumps(requests),
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=elsewhere,
+            text=True,
+            check=True,
+        )
+    return json.loads(process.stdout)
+
+
+def ops_in(path):
+    """The names of all ops in a SavedModel, those in its functions too."""
+    content = (path / "saved_model.pb").read_bytes()
+    saved = saved_model_pb2.SavedModel.FromString(content)
+    graph = saved.meta_graphs[0].graph_def
+    nodes = list(graph.node)
+    for function in graph.library.function:
+        nodes += function.node_def
+    return {node.op for node in nodes}
+
+
+class ExportTest(tf.test.TestCase, parameterized.TestCase):
+    def test_a_process_without_the_package_gives_the_same(self):
+        result = in_a_fresh_process()
+        self.assertEqual(result["ours"], [])
+        outputs = iter(result["outputs"])
+        translator = load_translator(exported.student_dir())
+        for heuristic, setting in SETTINGS.items():
+            options = UnmaskingOptions(heuristic, setting)
+            expected = translator.translate(lines(), options)
+            together = next(outputs)
+            alone = [next(outputs) for _ in lines()]
+            for row, translation in enumerate(expected):
+                for batch, i in ((together, row), (alone[row], 0)):
+                    self.assertEqual(batch["translation"][i], translation.text)
+                    self.assertEqual(batch["length"][i], translation.num_tokens)
+                    self.assertEqual(batch["iterations"][i], translation.iterations)
+                    self.assertAllClose(batch["score"][i], translation.score, 1e-3)
+
+    def test_every_op_is_in_a_stock_server(self):
+        ops = ops_in(exported.export_dir())
+        stock = set(in_a_fresh_process()["core_ops"]) | TEXT_OPS
+        self.assertEqual(ops - (stock - PYTHON_OPS), set())
+        self.assertContainsSubset(TEXT_OPS, ops)
+
+    def test_the_subword_model_is_an_asset(self):
+        asset = exported.export_dir() / "assets" / "subword.model"
+        self.assertEqual(asset.read_bytes(), tiny_models.subword_file().read_bytes())
+
+    def test_bfloat16_halves_the_weights_and_scores_stay_float32(self):
+        exact, rough = (
+            exported.export_dir(**kwargs) for kwargs in ({}, {"dtype": "bfloat16"})
+        )
+        sizes = [
+            sum(file.stat().st_size for file in (path / "variables").iterdir())
+            for path in (exact, rough)
+        ]
+        self.assertLess(sizes[1], 0.7 * sizes[0])
+        outputs = exported.load(dtype="bfloat16").signatures["score"].structured_outputs
+        self.assertEqual(
+            {spec.dtype for spec in outputs.values()}, {tf.float32, tf.int32}
+        )
+        one_pass = {"heuristic": "mask_predict", "setting": 1.0}
+        expected = exported.call("serving_default", [LINES], one_pass)["score"]
+        found = exported.call("serving_default", [LINES], one_pass, dtype="bfloat16")[
+            "score"
+        ]
+        self.assertAllClose(found, expected, atol=0.05)
+
+    def test_a_folder_that_cannot_be_a_version(self):
+        folder = Path(self.create_tempdir())
+        for path, message in (
+            (folder / "latest", "must be a version, a number"),
+            (exported.export_dir(), "is there already"),
+        ):
+            with self.assertRaisesRegex(UserError, message):
+                export_model(exported.student_dir(), path)
+        self.assertEmpty(list(folder.iterdir()))
+
+    def test_a_teacher_is_not_served(self):
+        output = Path(self.create_tempdir()) / "1"
+        with self.assertRaisesRegex(UserError, "is a teacher, only students"):
+            export_model(tiny_models.model_dir("teacher"), output)
+        self.assertFalse(output.exists())
+
+    def test_a_failed_export_leaves_nothing(self):
+        folder = Path(self.create_tempdir())
+        full = OSError("No space left on device")
+        with (
+            mock.patch.object(tf.saved_model, "save", side_effect=full),
+            self.assertRaisesRegex(UserError, "not written: No space left"),
+        ):
+            export_model(exported.student_dir(), folder / "1")
+        self.assertEmpty(list(folder.iterdir()))
+
+
+if __name__ == "__main__":
+    tf.test.main()
