@@ -58,11 +58,11 @@ def translate_file(
     """
     if output and jsonl and os.path.realpath(output) == os.path.realpath(jsonl):
         raise UserError(f"{output}: named for the translations and for the JSON lines")
-    source = source or _stdin()
+    source = source or stdin_path()
     counter = Progress(_num_lines(source, references), "lines", "translating")
     num_split = num_bad = num_lines = 0
-    json_lines = _line_writer(jsonl) if jsonl else contextlib.nullcontext()
-    with _line_writer(output) as write, json_lines as write_json:
+    json_lines = line_writer(jsonl) if jsonl else contextlib.nullcontext()
+    with line_writer(output) as write, json_lines as write_json:
         for lines, others in _chunks(source, references):
             num_lines += len(lines)
             num_bad += len(lines) - sum(map(is_utf8, lines))
@@ -99,7 +99,8 @@ def _candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def _stdin() -> str:
+def stdin_path() -> str:
+    """Returns the path under which stdin can be read."""
     if sys.stdin is None:
         raise UserError("stdin is closed")
     return "/dev/stdin"
@@ -134,7 +135,7 @@ def _chunks(
 
 
 @contextlib.contextmanager
-def _line_writer(path: str | None) -> Iterator[Callable[[str], None]]:
+def line_writer(path: str | None) -> Iterator[Callable[[str], None]]:
     """Yields what writes a line, to a file that appears whole at the end or to stdout.
 
     Its errors name the file.

@@ -83,7 +83,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         os.chmod(temporary, 0o755)
-        for file in temporary.iterdir():
+        for file in filter(Path.is_file, temporary.rglob("*")):
             _flush_to_disk(file)
         if not _exchange(temporary, target):
             _replace_in_two_steps(temporary, target)

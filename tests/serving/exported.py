@@ -11,8 +11,8 @@ from tests.tiny_models import model_dir, root
 
 MAX_LENGTH = 40
 SETTINGS = {
-    "mask_predict": 4.0,
-    "fixed_k": 2.0,
+    "mask_predict": 4,
+    "fixed_k": 2,
     "thresh": 0.3,
     "comb_thresh": 0.1,
     "fcomb_thresh": 0.1,

@@ -73,6 +73,9 @@ def ops_in(path):
 
 
 class ExportTest(tf.test.TestCase, parameterized.TestCase):
+    def folder(self):
+        return Path(self.enterContext(tempfile.TemporaryDirectory()))
+
     def test_a_process_without_the_package_gives_the_same(self):
         result = in_a_fresh_process()
         self.assertEqual(result["ours"], [])
@@ -121,7 +124,7 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(found, expected, atol=0.05)
 
     def test_a_folder_that_cannot_be_a_version(self):
-        folder = Path(self.create_tempdir())
+        folder = self.folder()
         for path, message in (
             (folder / "latest", "must be a version, a number"),
             (exported.export_dir(), "is there already"),
@@ -131,13 +134,13 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEmpty(list(folder.iterdir()))
 
     def test_a_teacher_is_not_served(self):
-        output = Path(self.create_tempdir()) / "1"
+        output = self.folder() / "1"
         with self.assertRaisesRegex(UserError, "is a teacher, only students"):
             export_model(tiny_models.model_dir("teacher"), output)
         self.assertFalse(output.exists())
 
     def test_a_failed_export_leaves_nothing(self):
-        folder = Path(self.create_tempdir())
+        folder = self.folder()
         full = OSError("No space left on device")
         with (
             mock.patch.object(tf.saved_model, "save", side_effect=full),

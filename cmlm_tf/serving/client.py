@@ -1,0 +1,155 @@
+"""Translates files with a model that TensorFlow Serving serves."""
+
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from cmlm_tf.bulk import line_writer, stdin_path
+from cmlm_tf.data.text_files import one_line, read_lines
+from cmlm_tf.errors import UserError
+from cmlm_tf.progress import Progress
+from cmlm_tf.serving import grpc_client, rest_client
+from cmlm_tf.serving.wire import Refused, Unavailable
+
+TRANSPORTS: dict[str, Any] = {
+    "grpc": grpc_client.GrpcClient,
+    "rest": rest_client.RestClient,
+}
+
+#: Seconds before the second try; each further one waits twice as long.
+_FIRST_WAIT = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Calling:
+    """How a server is called.
+
+    Attributes:
+        server: `host:port`.
+        protocol: `grpc` or `rest`.
+        model: the name under which the server has the model.
+        batch_size: lines of a request.
+        concurrency: requests under way at a time.
+        deadline: seconds for a request, its repetitions included.
+        retries: how often a request is sent again while the server is unavailable.
+    """
+
+    server: str
+    protocol: str = "grpc"
+    model: str = "student"
+    batch_size: int = 16
+    concurrency: int = 4
+    deadline: float = 60.0
+    retries: int = 5
+
+    def __post_init__(self):
+        if self.protocol not in TRANSPORTS:
+            raise UserError(f"protocol must be one of {', '.join(TRANSPORTS)}")
+        for name in ("batch_size", "concurrency"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.retries < 0:
+            raise UserError(f"retries must not be below 0: {self.retries}")
+        if not self.deadline > 0:
+            raise UserError(f"deadline must be above 0, not {self.deadline}")
+
+
+def translate_file(
+    calling: Calling,
+    source: str | None,
+    output: str | None,
+    options: dict[str, Any],
+) -> None:
+    """Translates a file or stdin into a file or stdout, a line for each line.
+
+    Args:
+        calling: the server and how it is called.
+        source: path of the input lines, or None for stdin.
+        output: path of the translations, or None for stdout.
+        options: values of the optional inputs, the same for every line.
+
+    Raises:
+        UserError: the server refuses a line, cannot be reached or misses the
+            deadline. A file is then not written; stdout and pipes may hold the
+            translations of the lines before.
+    """
+    source = source or stdin_path()
+    counter = Progress(None, "lines", "translating")
+    with (
+        TRANSPORTS[calling.protocol](calling.server, calling.model) as client,
+        line_writer(output) as write,
+    ):
+        send = functools.partial(_send, calling, client.translate, options, source)
+        for translations in in_order(
+            send, _batches(read_lines(source), calling.batch_size), calling.concurrency
+        ):
+            for translation in translations:
+                write(one_line(translation))
+            counter.advance(len(translations))
+    counter.close()
+
+
+def in_order(
+    function: Callable[[Any], Any], items: Iterator[Any], concurrency: int
+) -> Iterator[Any]:
+    """Yields `function(item)` of each item in order, several computed at a time.
+
+    No more than `concurrency` items are read ahead of the one that is waited for.
+
+    >>> list(in_order(str.upper, iter("abc"), 2))
+    ['A', 'B', 'C']
+    """
+    waiting: collections.deque = collections.deque()
+    with concurrent.futures.ThreadPoolExecutor(concurrency) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) == concurrency:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _batches(lines: Iterator[str], size: int) -> Iterator[tuple[int, list[str]]]:
+    """Yields batches of lines with the number of the first, from 1."""
+    first = 1
+    while batch := list(itertools.islice(lines, size)):
+        yield first, batch
+        first += len(batch)
+
+
+def _send(
+    calling: Calling,
+    translate: Callable,
+    options: dict[str, Any],
+    source: str,
+    batch: tuple[int, Sequence[str]],
+) -> list[str]:
+    """Sends a batch, again while the server is unavailable."""
+    first, lines = batch
+    end, wait = time.monotonic() + calling.deadline, _FIRST_WAIT
+    where = f"{source}, lines {first} to {first + len(lines) - 1}"
+    for tries_left in range(calling.retries, -1, -1):
+        left = end - time.monotonic()
+        try:
+            translations = translate(lines, options, timeout=max(left, 0.001))
+        except Refused as error:
+            raise UserError(f"{where}: {error}") from error
+        except Unavailable as error:
+            if not tries_left or time.monotonic() + wait >= end:
+                raise UserError(f"{calling.server}: unavailable: {error}") from error
+            time.sleep(wait)
+            wait *= 2
+        else:
+            if len(translations) != len(lines):
+                raise UserError(f"{where}: {len(translations)} translations came back")
+            return translations
+    raise AssertionError("not reached")
