@@ -54,9 +54,7 @@ class GrpcClient:
             response = self._stub.Predict(request, timeout)
         except grpc.RpcError as error:
             kind = (
-                Unavailable
-                if error.code() == grpc.StatusCode.UNAVAILABLE
-                else Refused
+                Unavailable if error.code() == grpc.StatusCode.UNAVAILABLE else Refused
             )
             raise kind(f"{error.code().name}: {error.details()}") from error
         array = tf.make_ndarray(response.outputs["translation"])

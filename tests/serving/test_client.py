@@ -1,0 +1,173 @@
+"""The client over real gRPC and HTTP on loopback."""
+
+import contextlib
+import functools
+import http.client
+import json
+import socket
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import grpc
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.serving import client, grpc_client
+from cmlm_tf.translator import load_translator
+from tests.serving import exported, server
+from tests.serving.exported import LINES, MAX_LENGTH
+
+SERVERS = {"grpc": server.grpc_server, "rest": server.rest_server}
+
+
+@functools.cache
+def servable():
+    return server.Servable(exported.export_dir())
+
+
+@functools.cache
+def expected(tau):
+    translations = load_translator(exported.student_dir()).translate(
+        LINES, UnmaskingOptions("thresh", tau)
+    )
+    return [translation.text for translation in translations]
+
+
+class ClientTest(tf.test.TestCase, parameterized.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        servable().failures = 0
+        servable().requests.clear()
+
+    def translate(self, protocol, lines, options=None, **calling):
+        source, output = self.folder / "in", self.folder / "out"
+        source.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        with SERVERS[protocol](servable()) as address:
+            client.translate_file(
+                client.Calling(address, protocol, **calling),
+                str(source),
+                str(output),
+                options or {},
+            )
+        return output.read_text(encoding="utf-8").split("\n")[:-1]
+
+    @parameterized.product(protocol=list(SERVERS), tau=[0.1, 0.9])
+    def test_one_line_for_each_line(self, protocol, tau):
+        options = {"heuristic": "thresh", "setting": tau}
+        found = self.translate(protocol, LINES, options, batch_size=3)
+        self.assertEqual(found, expected(tau))
+        self.assertCountEqual(servable().requests, [3, 3, 1])
+
+    def test_no_lines(self):
+        self.assertEqual(self.translate("grpc", []), [])
+        self.assertEmpty(servable().requests)
+
+    @parameterized.parameters(*SERVERS)
+    def test_unavailable_is_tried_again(self, protocol):
+        servable().failures = 2
+        options = {"heuristic": "thresh", "setting": 0.1}
+        found = self.translate(protocol, LINES, options, retries=2, concurrency=1)
+        self.assertEqual(found, expected(0.1))
+        servable().failures = 9
+        with self.assertRaisesRegex(UserError, "unavailable: .*try again"):
+            self.translate(protocol, LINES, retries=1, concurrency=1)
+        self.assertEqual(servable().failures, 7)
+
+    @parameterized.parameters(*SERVERS)
+    def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
+        lines = ["a house"] * 3 + ["tree " * MAX_LENGTH]
+        message = "in, lines 3 to 4: .*text: more than 39 subwords"
+        with self.assertRaisesRegex(UserError, f"(?s){message}"):
+            self.translate(protocol, lines, batch_size=2)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["in"])
+
+    @parameterized.parameters(*SERVERS)
+    def test_no_server(self, protocol):
+        with SERVERS[protocol](servable()) as address:
+            pass
+        source = self.folder / "in"
+        source.write_text("a house\n")
+        calling = client.Calling(address, protocol, retries=1)
+        with self.assertRaisesRegex(UserError, f"{address}: unavailable"):
+            client.translate_file(calling, str(source), str(self.folder / "out"), {})
+
+    def test_a_deadline_is_kept(self):
+        with _silent_port() as address:
+            for protocol in SERVERS:
+                calling = client.Calling(address, protocol, deadline=0.3, retries=0)
+                source = self.folder / "in"
+                source.write_text("a house\n")
+                start = time.monotonic()
+                with self.assertRaisesRegex(UserError, "DEADLINE_EXCEEDED|unavailable"):
+                    client.translate_file(calling, str(source), None, {})
+                self.assertLess(time.monotonic() - start, 30)
+
+    @parameterized.parameters(
+        ({"protocol": "smtp"}, "protocol must be one of grpc, rest"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"concurrency": 0}, "concurrency must be at least 1"),
+        ({"retries": -1}, "retries must not be below 0"),
+        ({"deadline": 0.0}, "deadline must be above 0"),
+    )
+    def test_bad_calls(self, fields, message):
+        with self.assertRaisesRegex(UserError, message):
+            client.Calling("localhost:1", **fields)
+
+    def test_no_more_at_a_time_than_asked_for(self):
+        lock, now, most = threading.Lock(), 0, 0
+
+        def work(item):
+            nonlocal now, most
+            with lock:
+                now += 1
+                most = max(most, now)
+            time.sleep(0.01)
+            with lock:
+                now -= 1
+            return -item
+
+        found = list(client.in_order(work, iter(range(20)), 3))
+        self.assertEqual(found, [-i for i in range(20)])
+        self.assertLessEqual(most, 3)
+
+    def test_the_rest_example_of_the_documentation(self):
+        with server.rest_server(servable()) as address:
+            connection = http.client.HTTPConnection(address)
+            body = {"signature_name": "text_only", "instances": ["a house", ""]}
+            connection.request("POST", "/v1/models/m:predict", json.dumps(body))
+            answer = json.loads(connection.getresponse().read())
+            connection.close()
+        found = [row["translation"] for row in answer["predictions"]]
+        self.assertEqual(
+            found, exported.call("text_only", [["a house", ""]])["translation"]
+        )
+
+    def test_defaults_are_the_servers(self):
+        with server.grpc_server(servable()) as address:
+            with contextlib.closing(grpc.insecure_channel(address)) as channel:
+                stub = grpc_client.prediction_service_pb2_grpc.PredictionServiceStub(
+                    channel
+                )
+                request = grpc_client.predict_request({"text": ["a house"]}, "m")
+                response = stub.Predict(request, 60)
+        found = {
+            name: tf.make_ndarray(t).tolist() for name, t in response.outputs.items()
+        }
+        found["translation"] = [text.decode() for text in found["translation"]]
+        self.assertEqual(found, exported.call("serving_default", [["a house"]]))
+
+
+@contextlib.contextmanager
+def _silent_port():
+    """A port that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield "{}:{}".format(*listener.getsockname())
+
+
+if __name__ == "__main__":
+    tf.test.main()
