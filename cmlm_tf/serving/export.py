@@ -2,13 +2,14 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 from absl import logging
 
+from cmlm_tf.calibration import SpeedTable, load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import replaced_folder
@@ -16,6 +17,7 @@ from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.serving.completion import check_mark
 from cmlm_tf.serving.engine import Engine
 from cmlm_tf.serving.signatures import ServedStudent, make_signatures
+from cmlm_tf.serving.speed_tables import servable
 from cmlm_tf.serving.text import ServedSubwords
 
 
@@ -43,7 +45,9 @@ def export_model(
     loaded = load_model(model_dir, dtype)
     if loaded.role != "student":
         raise UserError(f"{model_dir}: is a {loaded.role}, only students are served")
-    module, signatures = build_module(loaded)
+    calibration = load_calibration(model_dir)
+    tables = servable(calibration.tables) if calibration else []
+    module, signatures = build_module(loaded, tables)
     try:
         with replaced_folder(output) as folder, _without_chatter():
             tf.saved_model.save(module, str(folder), signatures=signatures)
@@ -51,11 +55,14 @@ def export_model(
         raise UserError(f"{output}: not written: {error}") from error
 
 
-def build_module(loaded: LoadedModel) -> tuple[tf.Module, dict[str, Any]]:
+def build_module(
+    loaded: LoadedModel, tables: Sequence[SpeedTable]
+) -> tuple[tf.Module, dict[str, Any]]:
     """Returns what is saved: a module that holds all weights, and the signatures.
 
     Args:
         loaded: a student; it must not be trained after that.
+        tables: its calibration.
 
     Raises:
         UserError: the subword model cannot serve.
@@ -65,7 +72,8 @@ def build_module(loaded: LoadedModel) -> tuple[tf.Module, dict[str, Any]]:
     check_mark(module.subwords)
     module.subword_model = tf.saved_model.Asset(str(loaded.subword_path))
     loaded.model.embedding.freeze()
-    served = ServedStudent(loaded.model, module.subwords, Engine(loaded.model))
+    engine = Engine(loaded.model)
+    served = ServedStudent(loaded.model, module.subwords, engine, tables)
     # Keras variables do not count as a module's; those that they wrap do.
     module.weights = [loaded.model.embedding.output_table] + [
         weight.value for weight in loaded.model.weights

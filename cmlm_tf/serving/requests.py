@@ -1,27 +1,32 @@
 """What a request may ask for beside its text: inputs, defaults and limits."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from cmlm_tf.calibration import SpeedTable
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
 from cmlm_tf.decoding_flags import SETTINGS
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving.checks import after, require
+from cmlm_tf.serving.speed_tables import find_settings
 
 _DEFAULTS = UnmaskingOptions()
 
 #: Value of each optional input where a request does not give it. A setting of NaN
-#: is the heuristic's own default, as of `bin/decode.py`.
+#: is the heuristic's own default, as of `bin/decode.py`; no speed is asked for by NaN.
 OPTIONS: dict[str, Any] = {
     "heuristic": _DEFAULTS.heuristic,
     "setting": float("nan"),
+    "target_speedup": float("nan"),
     "length_beam": _DEFAULTS.length_beam,
     "max_iterations": LARGEST_SETTING,
 }
 DTYPES = {
     "heuristic": tf.string,
     "setting": tf.float32,
+    "target_speedup": tf.float32,
     "length_beam": tf.int32,
     "max_iterations": tf.int32,
 }
@@ -61,7 +66,10 @@ def option_defaults() -> dict[str, tf.Tensor]:
 
 
 def read_request(
-    batch_size: tf.Tensor, options: dict[str, tf.Tensor], num_lengths: int
+    batch_size: tf.Tensor,
+    options: dict[str, tf.Tensor],
+    num_lengths: int,
+    tables: Sequence[SpeedTable] = (),
 ) -> Request:
     """Checks the options and brings each to one value a row.
 
@@ -69,6 +77,7 @@ def read_request(
         batch_size: int32 scalar.
         options: the inputs of `OPTIONS`, each `[1]` or `[batch]`.
         num_lengths: number of length classes of the model.
+        tables: the model's calibration, for `target_speedup`.
 
     Returns:
         The options; whatever uses them waits for the checks.
@@ -76,12 +85,11 @@ def read_request(
     rows = {name: _for_each_row(name, options[name], batch_size) for name in OPTIONS}
     matches = rows["heuristic"][:, tf.newaxis] == tf.constant(list(HEURISTICS))
     rules = tf.argmax(matches, axis=1, output_type=tf.int32)
-    settings = rows["setting"]
-    own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
-    settings = tf.where(tf.math.is_nan(settings), own, settings)
     beam, limit = rows["length_beam"], rows["max_iterations"]
     names = ", ".join(HEURISTICS)
+    settings, speed_checks = _settings(rows, rules, tables)
     checks = [
+        *speed_checks,
         require(tf.reduce_any(matches, axis=1), f"heuristic: must be one of {names}"),
         *_check_settings(rules, settings),
         require(
@@ -98,6 +106,32 @@ def read_request(
         after(checks, settings),
         after(checks, beam),
         after(checks, limit),
+    )
+
+
+def _settings(rows, rules, tables) -> tuple[tf.Tensor, list[tf.Operation]]:
+    """Returns each row's setting: its own, that of its speed, or the default."""
+    settings, targets = rows["setting"], rows["target_speedup"]
+    has_setting, has_target = (~tf.math.is_nan(x) for x in (settings, targets))
+    calibrated, found = find_settings(tables, targets, rules, rows["length_beam"])
+    own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
+    settings = tf.where(has_setting, settings, own)
+    checks = [
+        require(
+            ~(has_setting & has_target), "target_speedup: give it or setting, not both"
+        ),
+        require(found | ~has_target, f"target_speedup: {_what_is_calibrated(tables)}"),
+    ]
+    return tf.where(has_target, calibrated, settings), checks
+
+
+def _what_is_calibrated(tables: Sequence[SpeedTable]) -> str:
+    if not tables:
+        return "the model was not calibrated"
+    return "must be " + "; ".join(
+        f"from {table.points[0].speedup:.2f} to {table.points[-1].speedup:.2f} for "
+        f"{table.heuristic} with length_beam {table.length_beam}"
+        for table in tables
     )
 
 

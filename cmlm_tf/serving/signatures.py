@@ -1,10 +1,11 @@
 """The functions that a server offers, each from named tensors to named tensors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from cmlm_tf.calibration import SpeedTable
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.search import StudentResult
 from cmlm_tf.serving.checks import after, require
@@ -30,9 +31,14 @@ class ServedStudent:
     """
 
     def __init__(
-        self, student: ConditionalMaskedLM, subwords: ServedSubwords, engine: Engine
+        self,
+        student: ConditionalMaskedLM,
+        subwords: ServedSubwords,
+        engine: Engine,
+        tables: Sequence[SpeedTable] = (),
     ):
-        """Takes the model, its subword model and what decodes."""
+        """Takes the model, its subword model, what decodes, and the calibration."""
+        self.tables = tables
         self.subwords, self.engine = subwords, engine
         self.max_length = student.config.max_length
 
@@ -61,7 +67,7 @@ class ServedStudent:
     def decode_ids(self, ids: tf.Tensor, options: Tensors) -> Tensors:
         """Translates subword ids, int32 `[batch, length]`, PAD behind the end."""
         ids = _not_empty(ids, "ids")
-        request = read_request(tf.shape(ids)[0], options, self.max_length)
+        request = read_request(tf.shape(ids)[0], options, self.max_length, self.tables)
         source = self.subwords.check_ids(ids, "ids", self.max_length - 1)
         result = self._decode(source, request)
         return {"ids": _best(result, result.token_ids), **_summary(result)}
@@ -126,7 +132,7 @@ class ServedStudent:
 
     def _read(self, text: tf.Tensor, options: Tensors) -> tuple[Encoded, Request]:
         text = _not_empty(text, "text")
-        request = read_request(tf.shape(text)[0], options, self.max_length)
+        request = read_request(tf.shape(text)[0], options, self.max_length, self.tables)
         return self.subwords.encode(text, "text", self.max_length - 1), request
 
     def _decode(self, source: Encoded, request: Request, **kwargs) -> StudentResult:
@@ -208,10 +214,11 @@ def _of_one(function: Callable, first: tf.TensorSpec) -> Any:
         first,
         heuristic=default["heuristic"],
         setting=default["setting"],
+        target_speedup=default["target_speedup"],
         length_beam=default["length_beam"],
         max_iterations=default["max_iterations"],
     ):
-        values = (heuristic, setting, length_beam, max_iterations)
+        values = (heuristic, setting, target_speedup, length_beam, max_iterations)
         return function(first, dict(zip(OPTIONS, values, strict=True)))
 
     specs = [first, *option_specs().values()]
@@ -227,10 +234,11 @@ def _of_two(function: Callable, first: tf.TensorSpec, second: tf.TensorSpec) -> 
         second,
         heuristic=default["heuristic"],
         setting=default["setting"],
+        target_speedup=default["target_speedup"],
         length_beam=default["length_beam"],
         max_iterations=default["max_iterations"],
     ):
-        values = (heuristic, setting, length_beam, max_iterations)
+        values = (heuristic, setting, target_speedup, length_beam, max_iterations)
         return function(first, second, dict(zip(OPTIONS, values, strict=True)))
 
     specs = [first, second, *option_specs().values()]
