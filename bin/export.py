@@ -7,7 +7,7 @@ Example:
 from absl import flags
 
 from cmlm_tf import cli
-from cmlm_tf.serving.export import export_model
+from cmlm_tf.serving.export import DEVICES, export_model
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -16,11 +16,14 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _DTYPE = flags.DEFINE_enum(
     "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster and less exact."
 )
+_DEVICE = flags.DEFINE_enum(
+    "device", "cpu", DEVICES, "gpu and tpu: compiled by XLA for few static shapes."
+)
 
 
 def main(_) -> None:
     """Writes the SavedModel."""
-    export_model(_MODEL_DIR.value, _OUTPUT_DIR.value, _DTYPE.value)
+    export_model(_MODEL_DIR.value, _OUTPUT_DIR.value, _DTYPE.value, _DEVICE.value)
 
 
 if __name__ == "__main__":

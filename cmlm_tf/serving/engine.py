@@ -1,5 +1,7 @@
 """Sources and requests to translations, with the shapes that a device likes."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from cmlm_tf.decoding.lengths import length_beam
@@ -11,11 +13,16 @@ from cmlm_tf.serving.requests import Request
 
 
 class Engine:
-    """Decodes with shapes as they come, as suits a CPU."""
+    """Decodes with shapes as they come, as suits a CPU.
+
+    Attributes:
+        functions: compiled parts by the alias that a SavedModel gives them; none.
+    """
 
     def __init__(self, student: ConditionalMaskedLM):
         """Takes the model."""
         self._student = student
+        self.functions: dict[str, Any] = {}
 
     def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:
         """Encodes the sources.

@@ -13,18 +13,30 @@ from cmlm_tf.calibration import SpeedTable, load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import replaced_folder
-from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.modeling.model_dir import LoadedModel, load_model, read_description
+from cmlm_tf.modeling.student import ConditionalMaskedLM
+from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
 from cmlm_tf.serving.completion import check_mark
 from cmlm_tf.serving.engine import Engine
 from cmlm_tf.serving.signatures import ServedStudent, make_signatures
 from cmlm_tf.serving.speed_tables import servable
 from cmlm_tf.serving.text import ServedSubwords
+from cmlm_tf.serving.warmup import (
+    Requests,
+    every_shape,
+    every_signature,
+    write_warmup,
+)
+
+#: What a SavedModel is made for; the last two have few static shapes.
+DEVICES = ("cpu", "gpu", "tpu")
 
 
 def export_model(
     model_dir: str | os.PathLike[str],
     output_dir: str | os.PathLike[str],
     dtype: str = "float32",
+    device: str = "cpu",
 ) -> None:
     """Writes a model directory's student as a SavedModel.
 
@@ -32,6 +44,7 @@ def export_model(
         model_dir: the model directory.
         output_dir: the folder of this version; its name is a number.
         dtype: `float32` or `bfloat16`, of the weights and the computation.
+        device: one of `DEVICES`.
 
     Raises:
         UserError: the model is no student or damaged, or the folder's name is
@@ -42,26 +55,38 @@ def export_model(
         raise UserError(f"{output}: the last part must be a version, a number")
     if output.exists():
         raise UserError(f"{output}: is there already; versions are not replaced")
+    if read_description(model_dir)["role"] != "student":
+        raise UserError(f"{model_dir}: is a teacher, only students are served")
     loaded = load_model(model_dir, dtype)
-    if loaded.role != "student":
-        raise UserError(f"{model_dir}: is a {loaded.role}, only students are served")
     calibration = load_calibration(model_dir)
+    engine = make_engine(loaded.model, device)
     tables = servable(calibration.tables) if calibration else []
-    module, signatures = build_module(loaded, tables)
+    module, signatures = build_module(loaded, engine, tables)
+    options = tf.saved_model.SaveOptions(function_aliases=engine.functions)
     try:
         with replaced_folder(output) as folder, _without_chatter():
-            tf.saved_model.save(module, str(folder), signatures=signatures)
-    except OSError as error:
+            tf.saved_model.save(module, str(folder), signatures, options)
+            write_warmup(folder, _warmup_requests(loaded, engine))
+    except (OSError, tf.errors.OpError) as error:
         raise UserError(f"{output}: not written: {error}") from error
 
 
+def make_engine(student: ConditionalMaskedLM, device: str) -> Engine:
+    """Returns what decodes on a device; the student must not be trained then."""
+    if device == "cpu":
+        student.embedding.freeze()
+        return Engine(student)
+    return CompiledEngine(student, jit_compile=device == "gpu")
+
+
 def build_module(
-    loaded: LoadedModel, tables: Sequence[SpeedTable]
+    loaded: LoadedModel, engine: Engine, tables: Sequence[SpeedTable]
 ) -> tuple[tf.Module, dict[str, Any]]:
     """Returns what is saved: a module that holds all weights, and the signatures.
 
     Args:
-        loaded: a student; it must not be trained after that.
+        loaded: a student.
+        engine: decodes with it.
         tables: its calibration.
 
     Raises:
@@ -71,17 +96,23 @@ def build_module(
     module.subwords = ServedSubwords(SubwordModel(loaded.subword_path))
     check_mark(module.subwords)
     module.subword_model = tf.saved_model.Asset(str(loaded.subword_path))
-    loaded.model.embedding.freeze()
-    engine = Engine(loaded.model)
     served = ServedStudent(loaded.model, module.subwords, engine, tables)
     # Keras variables do not count as a module's; those that they wrap do.
-    module.weights = [loaded.model.embedding.output_table] + [
-        weight.value for weight in loaded.model.weights
-    ]
+    module.weights = [weight.value for weight in loaded.model.weights]
+    if loaded.model.embedding.output_table is not None:
+        module.weights.append(loaded.model.embedding.output_table)
+    module.functions = engine.functions
     signatures = make_signatures(served)
     for name, function in signatures.items():
         setattr(module, name, function)
     return module, signatures
+
+
+def _warmup_requests(loaded: LoadedModel, engine: Engine) -> Requests:
+    subwords = SubwordModel(loaded.subword_path)
+    yield from every_signature(subwords)
+    if isinstance(engine, CompiledEngine):
+        yield from every_shape(subwords, engine.lengths, BATCH_SIZES, BEAMS)
 
 
 @contextlib.contextmanager

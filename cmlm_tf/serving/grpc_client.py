@@ -5,10 +5,10 @@ from typing import Any
 
 import grpc
 import tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from cmlm_tf.serving.requests import DTYPES
-from cmlm_tf.serving.wire import SIGNATURE, Refused, Unavailable, request_inputs
+from cmlm_tf.serving.messages import predict_request
+from cmlm_tf.serving.wire import Refused, Unavailable, request_inputs
 
 _MAX_MESSAGE = 64 << 20
 
@@ -59,22 +59,3 @@ class GrpcClient:
             raise kind(f"{error.code().name}: {error.details()}") from error
         array = tf.make_ndarray(response.outputs["translation"])
         return [text.decode("utf-8") for text in array]
-
-
-def predict_request(
-    inputs: dict[str, Any], model: str, signature: str = SIGNATURE
-) -> predict_pb2.PredictRequest:
-    """Returns the message that asks a model for a signature's outputs.
-
-    Args:
-        inputs: values by input name.
-        model: name of the model.
-        signature: name of the signature.
-    """
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = model
-    request.model_spec.signature_name = signature
-    for name, values in inputs.items():
-        tensor = tf.make_tensor_proto(values, DTYPES.get(name))
-        request.inputs[name].CopyFrom(tensor)
-    return request

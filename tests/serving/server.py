@@ -99,7 +99,7 @@ class _PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 @contextlib.contextmanager
 def grpc_server(servable):
     """Serves on loopback; yields `host:port`."""
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(64))
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
         _PredictionService(servable), server
     )

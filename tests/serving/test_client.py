@@ -16,7 +16,7 @@ from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.serving import client, grpc_client
+from cmlm_tf.serving import client, grpc_client, messages
 from cmlm_tf.translator import load_translator
 from tests.serving import exported, server
 from tests.serving.exported import LINES, MAX_LENGTH
@@ -153,7 +153,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
                 stub = grpc_client.prediction_service_pb2_grpc.PredictionServiceStub(
                     channel
                 )
-                request = grpc_client.predict_request({"text": ["a house"]}, "m")
+                request = messages.predict_request({"text": ["a house"]}, "m")
                 response = stub.Predict(request, 60)
         found = {
             name: tf.make_ndarray(t).tolist() for name, t in response.outputs.items()

@@ -1,0 +1,78 @@
+"""The warm-up requests: read back, replayed, and of every shape."""
+
+import itertools
+
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow_serving.apis import prediction_log_pb2
+
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.serving.warmup import WARMUP_FILE, every_shape, text_of
+from tests import tiny_models
+from tests.serving import exported, server
+
+
+def read(path):
+    """The requests as signature names and arrays."""
+    for record in tf.data.TFRecordDataset(str(path / WARMUP_FILE)):
+        log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+        request = log.predict_log.request
+        inputs = {name: tf.make_ndarray(t) for name, t in request.inputs.items()}
+        yield request.model_spec.signature_name, inputs
+
+
+class WarmupTest(tf.test.TestCase):
+    def test_every_signature_is_replayed(self):
+        servable = server.Servable(exported.export_dir())
+        replayed = set()
+        for name, inputs in read(exported.export_dir()):
+            outputs = servable.predict(name, inputs)
+            self.assertEqual(set(outputs), set(servable.signatures[name].outputs))
+            replayed.add(name)
+        expected = {name for name in servable.signatures if not name.startswith("__")}
+        self.assertEqual(replayed, expected)
+
+    def test_translations_of_every_shape(self):
+        subwords = SubwordModel(tiny_models.subword_file())
+        lengths, sizes, beams = (16, 32, 40), (1, 8), (1, 5)
+        found = {"serving_default": set(), "complete": set(), "score": set()}
+        for name, inputs in every_shape(subwords, lengths, sizes, beams):
+            (count,) = {len(ids) for ids in subwords.encode(inputs["text"])}
+            length = next(n for n in lengths if count + 1 <= n)
+            beam = inputs["length_beam"][0]
+            found[name].add((length, len(inputs["text"]), beam))
+        every = set(itertools.product(lengths, sizes, beams))
+        self.assertEqual(found["serving_default"], every)
+        one = set(itertools.product(lengths, (1,), beams))
+        self.assertEqual(found["complete"], one)
+        self.assertEqual({length for length, _, _ in found["score"]}, set(lengths))
+
+    def test_texts_of_a_number_of_subwords(self):
+        subwords = SubwordModel(tiny_models.subword_file())
+        for count in (1, 2, 7, 39):
+            text = text_of(subwords, count)
+            self.assertLen(subwords.encode([text])[0], count)
+
+    def test_the_static_form_names_its_parts_and_gives_the_same(self):
+        path = exported.export_dir(device="tpu")
+        content = (path / "saved_model.pb").read_bytes()
+        graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0]
+        aliases = {f"cmlm_{n}" for n in ("start", "translate", "complete", "score")}
+        self.assertEqual(set(graph.meta_info_def.function_aliases.values()), aliases)
+        servable = server.Servable(path)
+        shapes = set()
+        for name, inputs in read(path):
+            if name == "serving_default":
+                shapes.add((len(inputs["text"]), inputs["length_beam"][0]))
+        self.assertEqual(shapes, set(itertools.product((1, 8, 64), (1, 5))))
+        outputs = servable.predict(
+            "text_only", {"text": [line.encode() for line in exported.LINES]}
+        )
+        texts = [text.decode() for text in outputs["translation"]]
+        expected = exported.call("text_only", [exported.LINES])
+        self.assertEqual(texts, expected["translation"])
+        self.assertEqual(outputs["iterations"].tolist(), expected["iterations"])
+
+
+if __name__ == "__main__":
+    tf.test.main()
