@@ -96,7 +96,8 @@ def unmask_sentences(
     else:
         forced_ids = tf.reshape(forced_ids, tf.shape(valid))
         read_fn = _reader(student.banned_ids, forced_ids)
-        forced = Forced(student.predict_fn(cache, candidates, static, read_fn))
+        dtypes = (tf.int32, tf.float32, tf.float32)
+        forced = Forced(student.predict_fn(cache, candidates, static, read_fn, dtypes))
         predict_fn, heuristic = forced.predict, forced.heuristic(heuristic)
     result = iterative_unmask(
         predict_fn,

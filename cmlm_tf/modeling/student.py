@@ -166,7 +166,9 @@ class ConditionalMaskedLM(Transformer):
                     ),
                     read_dtypes,
                 )
-                return tuple(put(x, kept, y) for x, y in zip(predicted, some, strict=True))
+                return tuple(
+                    put(x, kept, y) for x, y in zip(predicted, some, strict=True)
+                )
 
             predicted = tuple(tf.zeros_like(input_ids, kind) for kind in read_dtypes)
             if not static:
@@ -221,7 +223,9 @@ class ConditionalMaskedLM(Transformer):
         def predict_some(positions, predicted):
             logits = self.embedding.logits(take(x, positions))
             some = read_fn(logits, lambda grid: take(targets.pack(grid), positions))
-            return tuple(put(y, positions, z) for y, z in zip(predicted, some, strict=True))
+            return tuple(
+                put(y, positions, z) for y, z in zip(predicted, some, strict=True)
+            )
 
         first = x[:, 0]
         read = in_chunks(
