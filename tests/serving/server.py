@@ -7,6 +7,7 @@ defaults, runs the session of the SavedModel's loader and maps its errors to cod
 import collections
 import concurrent.futures
 import contextlib
+import functools
 import http.server
 import json
 import threading
@@ -16,6 +17,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (its ops are in the graph)
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+from tests.serving import exported
 
 _STATUS = {
     tf.errors.InvalidArgumentError: (grpc.StatusCode.INVALID_ARGUMENT, 400),
@@ -76,6 +79,12 @@ class Servable:
         return self._session.run(
             fetched, {signature.inputs[key].name: value for key, value in fed.items()}
         )
+
+
+@functools.cache
+def tiny_servable():
+    """The servable of the tiny student, shared by the tests."""
+    return Servable(exported.export_dir())
 
 
 class _PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):

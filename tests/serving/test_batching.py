@@ -20,7 +20,9 @@ def arrays(batch, options=None):
 class BatchingTest(tf.test.TestCase):
     def setUp(self):
         super().setUp()
-        self.servable = server.Servable(exported.export_dir())
+        self.servable = server.tiny_servable()
+        self.servable.requests.clear()
+        self.servable.failures = 0
         self.batching = batching.Batching(self.servable, timeout=5.0)
         self.addCleanup(self.batching.close)
 

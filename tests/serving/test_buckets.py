@@ -49,9 +49,10 @@ class BucketsTest(tf.test.TestCase):
         # A bounded dynamic dimension is written as [<=8].
         for batch, length, beam in shapes():
             sources = tf.zeros([batch, length], tf.int32)
-            program = hlo("cmlm_start", sources)
-            self.assertIn(f"s32[{batch},{length}]", program)
-            self.assertNotIn("<=", program.replace("direction=LE", ""))
+            if beam == 1:
+                program = hlo("cmlm_start", sources)
+                self.assertIn(f"s32[{batch},{length}]", program)
+                self.assertNotIn("<=", program)
             cache, _ = STUDENT.start(sources)
             ones = tf.ones([batch], tf.int32)
             request = Request(ones, tf.ones([batch]), ones, ones)

@@ -25,11 +25,6 @@ SERVERS = {"grpc": server.grpc_server, "rest": server.rest_server}
 
 
 @functools.cache
-def servable():
-    return server.Servable(exported.export_dir())
-
-
-@functools.cache
 def expected(tau):
     translations = load_translator(exported.student_dir()).translate(
         LINES, UnmaskingOptions("thresh", tau)
@@ -41,13 +36,13 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     def setUp(self):
         super().setUp()
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        servable().failures = 0
-        servable().requests.clear()
+        server.tiny_servable().failures = 0
+        server.tiny_servable().requests.clear()
 
     def translate(self, protocol, lines, options=None, **calling):
         source, output = self.folder / "in", self.folder / "out"
         source.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        with SERVERS[protocol](servable()) as address:
+        with SERVERS[protocol](server.tiny_servable()) as address:
             client.translate_file(
                 client.Calling(address, protocol, **calling),
                 str(source),
@@ -61,22 +56,22 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         options = {"heuristic": "thresh", "setting": tau}
         found = self.translate(protocol, LINES, options, batch_size=3)
         self.assertEqual(found, expected(tau))
-        self.assertCountEqual(servable().requests, [3, 3, 1])
+        self.assertCountEqual(server.tiny_servable().requests, [3, 3, 1])
 
     def test_no_lines(self):
         self.assertEqual(self.translate("grpc", []), [])
-        self.assertEmpty(servable().requests)
+        self.assertEmpty(server.tiny_servable().requests)
 
     @parameterized.parameters(*SERVERS)
     def test_unavailable_is_tried_again(self, protocol):
-        servable().failures = 2
+        server.tiny_servable().failures = 2
         options = {"heuristic": "thresh", "setting": 0.1}
         found = self.translate(protocol, LINES, options, retries=2, concurrency=1)
         self.assertEqual(found, expected(0.1))
-        servable().failures = 9
+        server.tiny_servable().failures = 9
         with self.assertRaisesRegex(UserError, "unavailable: .*try again"):
             self.translate(protocol, LINES, retries=1, concurrency=1)
-        self.assertEqual(servable().failures, 7)
+        self.assertEqual(server.tiny_servable().failures, 7)
 
     @parameterized.parameters(*SERVERS)
     def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
@@ -88,7 +83,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SERVERS)
     def test_no_server(self, protocol):
-        with SERVERS[protocol](servable()) as address:
+        with SERVERS[protocol](server.tiny_servable()) as address:
             pass
         source = self.folder / "in"
         source.write_text("a house\n")
@@ -136,7 +131,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLessEqual(most, 3)
 
     def test_the_rest_example_of_the_documentation(self):
-        with server.rest_server(servable()) as address:
+        with server.rest_server(server.tiny_servable()) as address:
             connection = http.client.HTTPConnection(address)
             body = {"signature_name": "text_only", "instances": ["a house", ""]}
             connection.request("POST", "/v1/models/m:predict", json.dumps(body))
@@ -148,7 +143,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         )
 
     def test_defaults_are_the_servers(self):
-        with server.grpc_server(servable()) as address:
+        with server.grpc_server(server.tiny_servable()) as address:
             with contextlib.closing(grpc.insecure_channel(address)) as channel:
                 stub = grpc_client.prediction_service_pb2_grpc.PredictionServiceStub(
                     channel
