@@ -10,7 +10,6 @@ from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text
-from absl.testing import parameterized
 from tensorflow.core.protobuf import saved_model_pb2
 
 from cmlm_tf.options import UnmaskingOptions
@@ -57,23 +56,18 @@ def tensors():
     ]
 
 
-def run(lines, heuristic="-", setting=0.0):
+def run(lines):
     folder = Path(tensorflow_text.__file__).parent / "python" / "ops"
     library = folder / "_sentencepiece_tokenizer.so"
-    arguments = [exported.export_dir(), heuristic, str(setting), *tensors(), library]
     return subprocess.run(
-        [program(), *arguments],
+        [program(), exported.export_dir(), *tensors(), library],
         input="".join(line + "\n" for line in lines).encode(),
         capture_output=True,
     )
 
 
-class CppTest(tf.test.TestCase, parameterized.TestCase):
-    def check(self, options, *arguments):
-        process = run(LINES, *arguments)
-        self.assertEqual(process.returncode, 0, process.stderr.decode())
-        found = process.stdout.decode().split("\n")[:-1]
-        translations = load_translator(exported.student_dir()).translate(LINES, options)
+class CppTest(tf.test.TestCase):
+    def assert_same(self, found, translations):
         for line, translation in zip(found, translations, strict=True):
             iterations, length, score, text = line.split("\t")
             self.assertEqual(text, translation.text)
@@ -81,16 +75,26 @@ class CppTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(int(length), translation.num_tokens)
             self.assertAllClose(float(score), translation.score, atol=1e-3)
 
-    def test_defaults(self):
-        self.check(UnmaskingOptions())
+    def lines_of(self, process):
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        return process.stdout.decode().split("\n")[:-1]
 
-    @parameterized.parameters(*SETTINGS)
-    def test_every_heuristic(self, heuristic):
-        setting = SETTINGS[heuristic]
-        self.check(UnmaskingOptions(heuristic, setting), heuristic, setting)
+    def test_defaults(self):
+        lines = [line for line in LINES if "\t" not in line]
+        translations = load_translator(exported.student_dir()).translate(lines)
+        self.assert_same(self.lines_of(run(lines)), translations)
+
+    def test_every_heuristic(self):
+        translator = load_translator(exported.student_dir())
+        rows, translations = [], []
+        for heuristic, setting in SETTINGS.items():
+            rows += [f"{heuristic}\t{setting}\t{line}" for line in LINES]
+            options = UnmaskingOptions(heuristic, setting)
+            translations += translator.translate(LINES, options)
+        self.assert_same(self.lines_of(run(rows)), translations)
 
     def test_an_error_names_the_input(self):
-        process = run(["a house"], "thresh", 7)
+        process = run(["thresh\t7\ta house"])
         self.assertEqual(process.returncode, 1)
         message = f"code {INVALID_ARGUMENT}: assertion failed: [setting: tau must be"
         self.assertIn(message, process.stderr.decode())

@@ -1,15 +1,16 @@
 // Translates stdin with a SavedModel, without Python.
 //
-//   translate EXPORT HEURISTIC SETTING TENSOR{7} LIBRARY... < LINES
+//   translate EXPORT TENSOR{7} LIBRARY... < LINES
 //
 // Loads the op libraries, then the SavedModel through the loader that TensorFlow
 // Serving uses, and feeds all lines as one batch to a signature. The tensors are
 // those of its inputs text, heuristic and setting and of its outputs iterations,
 // length, score and translation. Prints the outputs of each line, tab-separated.
-// What is not fed has the default that is stored in the graph; HEURISTIC "-" feeds
-// neither it nor its setting. A failure prints its code and message and exits
-// with 1.
+// A line is a text, or heuristic, setting and text with tabs between, in all lines
+// alike. What is not fed has the default that is stored in the graph. A failure
+// prints its code and message and exits with 1.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -20,7 +21,7 @@
 
 namespace {
 
-constexpr int kFirstTensor = 4, kFirstLibrary = 11;
+constexpr int kFirstTensor = 2, kFirstLibrary = 9;
 
 void Check(TF_Status* status) {
   if (TF_GetCode(status) == TF_OK) return;
@@ -40,10 +41,11 @@ TF_Tensor* Strings(const std::vector<std::string>& values) {
   return tensor;
 }
 
-TF_Tensor* Float(float value) {
-  const int64_t size = 1;
-  TF_Tensor* tensor = TF_AllocateTensor(TF_FLOAT, &size, 1, sizeof(float));
-  *static_cast<float*>(TF_TensorData(tensor)) = value;
+TF_Tensor* Floats(const std::vector<float>& values) {
+  const int64_t size = values.size();
+  TF_Tensor* tensor = TF_AllocateTensor(TF_FLOAT, &size, 1, size * sizeof(float));
+  std::copy(values.begin(), values.end(),
+            static_cast<float*>(TF_TensorData(tensor)));
   return tensor;
 }
 
@@ -69,15 +71,22 @@ int main(int argc, char** argv) {
                      std::atoi(name.c_str() + colon + 1)};
   };
 
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
+  std::vector<std::string> texts, heuristics;
+  std::vector<float> settings;
+  for (std::string line; std::getline(std::cin, line);) {
+    const size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    if (first != std::string::npos) {
+      heuristics.push_back(line.substr(0, first));
+      settings.push_back(std::atof(line.c_str() + first + 1));
+      line = line.substr(second + 1);
+    }
+    texts.push_back(line);
+  }
   std::vector<TF_Output> inputs = {tensor(0)};
-  std::vector<TF_Tensor*> fed = {Strings(lines)};
-  if (std::string(argv[2]) != "-") {
-    inputs.push_back(tensor(1));
-    fed.push_back(Strings({argv[2]}));
-    inputs.push_back(tensor(2));
-    fed.push_back(Float(std::atof(argv[3])));
+  std::vector<TF_Tensor*> fed = {Strings(texts)};
+  if (!heuristics.empty()) {
+    inputs.insert(inputs.end(), {tensor(1), tensor(2)});
+    fed.insert(fed.end(), {Strings(heuristics), Floats(settings)});
   }
   std::vector<TF_Output> outputs = {tensor(3), tensor(4), tensor(5), tensor(6)};
   std::vector<TF_Tensor*> values(outputs.size());
@@ -86,7 +95,7 @@ int main(int argc, char** argv) {
                 status);
   Check(status);
 
-  for (size_t i = 0; i < lines.size(); ++i) {
+  for (size_t i = 0; i < texts.size(); ++i) {
     const auto* text = static_cast<TF_TString*>(TF_TensorData(values[3])) + i;
     std::printf("%d\t%d\t%.6f\t", static_cast<int*>(TF_TensorData(values[0]))[i],
                 static_cast<int*>(TF_TensorData(values[1]))[i],
