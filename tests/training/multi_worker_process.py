@@ -18,26 +18,28 @@ from cmlm_tf.training import callbacks
 from cmlm_tf.training.state import Checkpoints
 from cmlm_tf.training.trainer import train
 
-logging.set_verbosity(logging.INFO)
-config_file, output, kill_step = sys.argv[1:4]
-worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-save, count = Checkpoints.save, callbacks.StepCounter.on_train_batch_end
+
+def main(config_file, output, kill_step):
+    worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+    save, count = Checkpoints.save, callbacks.StepCounter.on_train_batch_end
+
+    def save_everywhere(self):
+        save(self)
+        arrays = {str(i): np.asarray(v) for i, v in enumerate(self._variables)}
+        path = Path(output).with_name(f"worker_{worker}_step_{self._state.step}.npz")
+        np.savez(path, **arrays)
+
+    def count_and_die(self, batch, logs=None):
+        count(self, batch, logs)
+        if self._state.step == int(kill_step):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Checkpoints.save = save_everywhere
+    callbacks.StepCounter.on_train_batch_end = count_and_die
+    config = ml_collections.ConfigDict(json.loads(Path(config_file).read_text()))
+    train(config, output, "multi_worker")
 
 
-def save_everywhere(self):
-    save(self)
-    arrays = {str(i): np.asarray(v) for i, v in enumerate(self._variables)}
-    path = Path(output).with_name(f"worker_{worker}_step_{self._state.step}.npz")
-    np.savez(path, **arrays)
-
-
-def count_and_die(self, batch, logs=None):
-    count(self, batch, logs)
-    if self._state.step == int(kill_step):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-Checkpoints.save = save_everywhere
-callbacks.StepCounter.on_train_batch_end = count_and_die
-config = ml_collections.ConfigDict(json.loads(Path(config_file).read_text()))
-train(config, output, "multi_worker")
+if __name__ == "__main__":
+    logging.set_verbosity(logging.INFO)
+    main(*sys.argv[1:4])
