@@ -61,6 +61,7 @@ def run_demo(output_dir: str | Path, test: str = TEST) -> str:
 
 
 def _show_examples(student: Translator) -> None:
+    print("comb_thresh, with care (tau=0.5) and in haste (tau=0.01):", file=sys.stderr)
     options = [UnmaskingOptions("comb_thresh", tau) for tau in EXAMPLE_TAUS]
     translations = [student.translate(EXAMPLES, option) for option in options]
     for source, *outputs in zip(EXAMPLES, *translations, strict=True):
@@ -68,6 +69,6 @@ def _show_examples(student: Translator) -> None:
         for tau, output in zip(EXAMPLE_TAUS, outputs, strict=True):
             print(
                 f"tau={tau:<7g} {output.text}   "
-                f"({output.num_tokens} subwords in {output.iterations} passes)",
+                f"({output.num_tokens} subwords, passes: {output.selected_iterations})",
                 file=sys.stderr,
             )

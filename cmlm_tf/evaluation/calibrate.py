@@ -73,7 +73,10 @@ class CalibrationReport:
         errors = [p.error for p in self.promises if p.measured is not None]
         if errors:
             mean = sum(errors) / len(errors)
-            lines.append(f"error: mean {mean:.2f}, largest {max(errors):.2f}")
+            lines.append(
+                f"difference in tokens per iteration: {mean:.2f} on average, "
+                f"{max(errors):.2f} at most"
+            )
         lines.append(f"decodings of the development set: {self.num_decodings}")
         return "\n".join(lines)
 

@@ -99,7 +99,8 @@ class TracePage:
             for side in self._sides
         ]
         for line, *shown in zip(lines, *translations, strict=True):
-            self._sentences.append(self._sentence(line, shown))
+            readable = line.encode("utf-8", "replace").decode("utf-8")
+            self._sentences.append(self._sentence(readable, shown))
 
     def render(self) -> str:
         """Returns the page."""

@@ -275,3 +275,9 @@ def test_the_file_is_whole_or_not_there(translator, tmp_path):
     with pytest.raises(UserError, match="needs a student"):
         with trace_page.trace_page(translator, BeamOptions(), None, path):
             raise AssertionError("not reached")
+
+
+def test_bytes_that_are_not_utf8_are_shown_as_question_marks():
+    page = TracePage(load_translator(model_dir("student")), SIDES[1:])
+    page.add(["one \udcff dog"], None)
+    assert "one ? dog" in page.render()
