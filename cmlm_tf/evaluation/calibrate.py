@@ -10,6 +10,7 @@ from absl import logging
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.calibration import (
+    CALIBRATION_FILE,
     KEY_FIELDS,
     SpeedTable,
     load_calibration,
@@ -20,6 +21,9 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.speed_search import find_settings
 from cmlm_tf.options import UnmaskingOptions
+
+#: Of fewer, the speed depends much on which lines they are.
+_FEW_LINES = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +110,8 @@ def calibrate(
     """
     load_calibration(model_dir)  # Fails before the work, not after it.
     lines, test_lines = _read(dev), _read(test) if test is not None else None
+    if len(lines) < _FEW_LINES:
+        logging.warning("%d lines are few: other text will differ", len(lines))
     count = 0
 
     def measure(setting: float) -> float:
@@ -121,6 +127,7 @@ def calibrate(
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     table = SpeedTable(**key, points=points, num_lines=len(lines), text_sha256=digest)
     save_table(model_dir, table)
+    logging.info("stored in %s", os.path.join(model_dir, CALIBRATION_FILE))
     promises = [_promise(table, target) for target in targets]
     if test_lines is not None:
         promises = [
