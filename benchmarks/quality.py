@@ -13,7 +13,7 @@ Example:
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.sweep import sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import atomic_write, read_json
+from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator
 
@@ -62,8 +63,9 @@ def main(argv: Sequence[str]) -> None:
     """Measures what the output file lacks and prints a table for each test set."""
     del argv
     path = Path(_OUTPUT.value)
-    kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    tests = dict(test.split("=", 1) for test in _TESTS.value)
+    tests = dict(test.partition("=")[::2] for test in _TESTS.value)
+    header = _header(tests)
+    kept = _read(path, header)
     for model_dir, points in _systems():
         translator = load_translator(
             model_dir,
@@ -78,7 +80,7 @@ def main(argv: Sequence[str]) -> None:
             for point, row in zip(missing, rows, strict=True):
                 logging.info("%s, %s: BLEU %.2f", name, point, row.bleu)
                 kept.append(_record(name, point, row))
-                _write(path, kept)
+                _write(path, header, kept)
     for name in tests:
         rows = [QualitySpeedRow(**r["row"]) for r in kept if r["test"] == name]
         print(f"\n{name}\n\n{format_table(rows)}")
@@ -131,8 +133,36 @@ def _find(kept: Sequence[dict[str, Any]], name: str, point: Options) -> bool:
     return any((record["test"], record["options"]) == key for record in kept)
 
 
-def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    content = {"devices": device_names(), "dtype": _DTYPE.value, "rows": rows}
+def _header(tests: Mapping[str, str]) -> dict[str, Any]:
+    """Returns what all rows of a file have alike."""
+    models = {"teacher": _TEACHER_DIR.value, "student": _STUDENT_DIR.value}
+    return {
+        "devices": device_names(),
+        "dtype": _DTYPE.value,
+        "tests": {
+            name: open_corpus(spec).fingerprint() for name, spec in tests.items()
+        },
+        "weights": {
+            role: read_description(model_dir)["weights_sha256"]
+            for role, model_dir in models.items()
+            if model_dir
+        },
+    }
+
+
+def _read(path: Path, header: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows of a file that was begun on the same models and texts."""
+    if not path.exists():
+        return []
+    content = read_json(path)
+    for name, value in header.items():
+        if content.get(name) != value:
+            raise UserError(f"{path}: was begun with other {name}; name another file")
+    return content["rows"]
+
+
+def _write(path: Path, header: Mapping[str, Any], rows: Sequence[Any]) -> None:
+    content = {**header, "rows": rows}
     with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

@@ -27,8 +27,12 @@ _OPTIONS = {
     "heuristic": flags.DEFINE_enum("heuristic", None, list(HEURISTICS), "The rule."),
     "setting": flags.DEFINE_float("setting", None, "Its T, K or tau."),
     "target_speedup": flags.DEFINE_float("target_speedup", None, "Or this speed."),
-    "length_beam": flags.DEFINE_integer("length_beam", None, "Length candidates."),
-    "max_iterations": flags.DEFINE_integer("max_iterations", None, "Most passes."),
+    "length_beam": flags.DEFINE_integer(
+        "length_beam", None, "Length candidates.", 1, 2**31 - 1
+    ),
+    "max_iterations": flags.DEFINE_integer(
+        "max_iterations", None, "Most passes.", 1, 2**31 - 1
+    ),
 }
 
 

@@ -147,8 +147,10 @@ class _Search:
 
     def is_open(self, target: float) -> bool:
         """Tells whether a target's setting is not yet known."""
+        if self.distance(target) <= self._tolerance:
+            return False
         gap = self._gap(target)
-        if self.distance(target) <= self._tolerance or gap in self._empty:
+        if gap in self._empty:
             return False
         if is_whole_number(self._heuristic) or _width(gap) > _WIDEST_GAP:
             return True

@@ -51,7 +51,7 @@ def export_model(
             no number or it is there already.
     """
     output = Path(output_dir)
-    if not output.name.isdecimal():
+    if not (output.name.isascii() and output.name.isdecimal()):
         raise UserError(f"{output}: the last part must be a version, a number")
     if output.exists():
         raise UserError(f"{output}: is there already; versions are not replaced")

@@ -44,6 +44,11 @@ def test_promises_are_kept_after_few_measurements(name):
     assert len(set(measure.settings)) == len(measure.settings)
 
 
+def test_one_measurement_that_hits_the_only_target_is_enough():
+    points = find_settings(Measure(lambda k: float(k)), "fixed_k", [3.0])
+    assert _table("fixed_k", points).promise(3.0).speedup == 3.0
+
+
 def test_all_points_were_measured():
     measure = Measure(CURVES["root"])
     points = find_settings(measure, "thresh", [4.0])
