@@ -40,7 +40,7 @@ class RestClient:
         if status != http.client.OK:
             kind = Unavailable if status == _UNAVAILABLE else Refused
             raise kind(f"HTTP {status}: {_error(content)}")
-        return json.loads(content)["outputs"]["translation"]
+        return _translations(content)
 
     def _post(self, body: bytes, timeout: float) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self._server, timeout=timeout)
@@ -53,6 +53,24 @@ class RestClient:
             raise Refused(f"{self._server}: {error.strerror}") from error
         finally:
             connection.close()
+
+
+def _translations(content: bytes) -> list[str]:
+    """Reads an answer.
+
+    >>> _translations(b'{"outputs": {"translation": ["ein Haus"]}}')
+    ['ein Haus']
+
+    Raises:
+        Refused: it is none of a server of such models.
+    """
+    try:
+        texts = json.loads(content)["outputs"]["translation"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused("the server's answer holds no translations") from error
+    if not (isinstance(texts, list) and all(isinstance(t, str) for t in texts)):
+        raise Refused("the server's answer holds no translations")
+    return texts
 
 
 def _error(content: bytes) -> str:
