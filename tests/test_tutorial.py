@@ -8,19 +8,13 @@ from unittest import mock
 import tensorflow as tf
 
 from cmlm_tf import tutorial
-from tests.training.small_run import load_config_file
+from tests.training.small_run import TINY_SIZES, load_config_file
 
 
 def tiny_config(role):
     """The tutorial's config, cut down to seconds."""
     config = load_config_file("grammar", role)
-    config.model.update(
-        model_dim=16,
-        num_heads=2,
-        feed_forward_dim=32,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-    )
+    config.model.update(TINY_SIZES)
     config.data.update(
         train="grammar:train?size=150",
         dev="grammar:dev?size=20",

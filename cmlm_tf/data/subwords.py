@@ -13,6 +13,7 @@ from sentencepiece.sentencepiece_model_pb2 import (
     ModelProto,
 )
 
+from cmlm_tf.data.text_files import well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, MASK_PIECE, PAD_ID, UNK_ID
@@ -114,7 +115,7 @@ def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
 def _keeping_errors(sentences: Iterable[str], errors: list[Exception]) -> Iterator[str]:
     """Keeps what the sentences raise: the C++ trainer passes on the text alone."""
     try:
-        yield from map(_well_formed, sentences)
+        yield from map(well_formed, sentences)
     except Exception as error:
         errors.append(error)
         raise
@@ -188,7 +189,7 @@ class SubwordModel:
         Returns:
             One list for each sentence, empty for blank text. No id is special.
         """
-        return self._processor.encode([_well_formed(text) for text in sentences])
+        return self._processor.encode([well_formed(text) for text in sentences])
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         r"""Joins subword ids to text; special ids are left out.
@@ -213,10 +214,6 @@ class SubwordModel:
         import tensorflow_text
 
         return tensorflow_text.SentencepieceTokenizer(self.model, out_type=tf.int32)
-
-
-def _well_formed(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _check_pieces(

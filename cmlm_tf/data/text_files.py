@@ -73,6 +73,15 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def well_formed(text: str) -> str:
+    r"""Returns a text that can be written as UTF-8: `?` for each surrogate.
+
+    >>> well_formed("caf\udce9")
+    'caf?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def one_line(text: str) -> str:
     r"""Replaces line ends inside a text by blanks.
 

@@ -19,6 +19,7 @@ from absl import logging
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.subwords import WORD_START
+from cmlm_tf.data.text_files import well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.sweep import describe
 from cmlm_tf.files import atomic_write
@@ -99,8 +100,7 @@ class TracePage:
             for side in self._sides
         ]
         for line, *shown in zip(lines, *translations, strict=True):
-            readable = line.encode("utf-8", "replace").decode("utf-8")
-            self._sentences.append(self._sentence(readable, shown))
+            self._sentences.append(self._sentence(well_formed(line), shown))
 
     def render(self) -> str:
         """Returns the page."""

@@ -69,16 +69,22 @@ class Compaction:
 Chunk = Callable[[tf.Tensor | None, Any], Any]
 
 
-def take(x: tf.Tensor, places: tf.Tensor | None) -> tf.Tensor:
-    """Reads `x` at int32 places of its first axis; None is all of it."""
-    return x if places is None else tf.gather(x, places)
+def take(x: Any, places: tf.Tensor | None) -> Any:
+    """Reads nested tensors at int32 places of the first axis; None is all of it."""
+    if places is None:
+        return x
+    return tf.nest.map_structure(lambda one: tf.gather(one, places), x)
 
 
-def put(x: tf.Tensor, places: tf.Tensor | None, values: tf.Tensor) -> tf.Tensor:
-    """Returns `x` with values at int32 places of its first axis; None is all of it."""
+def put(x: Any, places: tf.Tensor | None, values: Any) -> Any:
+    """Returns nested tensors with values at places of the first axis; as `take`."""
     if places is None:
         return values
-    return tf.tensor_scatter_nd_update(x, places[:, None], values)
+    return tf.nest.map_structure(
+        lambda one, new: tf.tensor_scatter_nd_update(one, places[:, None], new),
+        x,
+        values,
+    )
 
 
 def in_chunks(do: Chunk, wanted: tf.Tensor, most: int | None, state: Any) -> Any:

@@ -156,7 +156,7 @@ class ConditionalMaskedLM(Transformer):
                     kept = sentences[:, None] * num_candidates
                     kept = tf.reshape(kept + tf.range(num_candidates), [-1])
                 some = self._predict(
-                    tf.nest.map_structure(lambda x: take(x, sentences), cache),
+                    take(cache, sentences),
                     num_candidates,
                     take(input_ids, kept),
                     take(wanted, kept),
@@ -166,9 +166,7 @@ class ConditionalMaskedLM(Transformer):
                     ),
                     read_dtypes,
                 )
-                return tuple(
-                    put(x, kept, y) for x, y in zip(predicted, some, strict=True)
-                )
+                return put(predicted, kept, some)
 
             predicted = tuple(tf.zeros_like(input_ids, kind) for kind in read_dtypes)
             if not static:
@@ -223,9 +221,7 @@ class ConditionalMaskedLM(Transformer):
         def predict_some(positions, predicted):
             logits = self.embedding.logits(take(x, positions))
             some = read_fn(logits, lambda grid: take(targets.pack(grid), positions))
-            return tuple(
-                put(y, positions, z) for y, z in zip(predicted, some, strict=True)
-            )
+            return put(predicted, positions, some)
 
         first = x[:, 0]
         read = in_chunks(

@@ -36,6 +36,16 @@ def write_corpus(folder, num_pairs, seed=0):
     return f"files:{source},{target}"
 
 
+#: Of a model that trains in seconds.
+TINY_SIZES = {
+    "model_dim": 16,
+    "num_heads": 2,
+    "feed_forward_dim": 32,
+    "num_encoder_layers": 1,
+    "num_decoder_layers": 1,
+}
+
+
 def small_config(folder, role="teacher"):
     """Returns a config of a tiny model on a tiny corpus written to `folder`."""
     config = load_config_file("grammar", role)
@@ -45,14 +55,7 @@ def small_config(folder, role="teacher"):
     if not (folder / "subword.model").exists():
         words = [*_WORDS, *_WORDS.values()]
         train_subword_model(words * 20, config.data.subword_model, vocab_size=296)
-    config.model.update(
-        model_dim=16,
-        num_heads=2,
-        feed_forward_dim=32,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-        max_length=48,
-    )
+    config.model.update(TINY_SIZES, max_length=48)
     config.data.update(row_lengths=(48,), tokens_per_batch=192)
     config.training.update(max_steps=8, warmup_steps=4, log_every=2, checkpoint_every=3)
     config.evaluation.update(every=4, bleu_sentences=0, select_by="token_loss")

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmlm_tf.evaluation.table import markdown_table
+
 Row = dict[str, Any]
 Results = dict[str, dict[str, Any]]
 
@@ -59,9 +61,7 @@ def as_markdown(found: Sequence[Finding]) -> str:
     | a is b | holds | 1 < 2 | tradeoff |
     <BLANKLINE>
     """
-    lines = ["| claim | here | numbers | figure |", "|:--|:--|:--|:--|"]
-    lines += [f"| {f.claim} | {f.verdict} | {f.numbers} | {f.figure} |" for f in found]
-    return "\n".join(lines) + "\n"
+    return markdown_table(["claim", "here", "numbers", "figure"], found) + "\n"
 
 
 def side_by_side(models: Mapping[str, Sequence[Finding]]) -> str:
@@ -81,13 +81,11 @@ def side_by_side(models: Mapping[str, Sequence[Finding]]) -> str:
         for finding in found:
             row = cells.setdefault(finding.claim, {})
             row[model] = f"{finding.verdict}: {finding.numbers}"
-    lines = [" | ".join(["claim", *models]), "|".join([":--"] * (len(models) + 1))]
-    lines += [
-        " | ".join([claim, *(row.get(model, "") for model in models)])
+    rows = (
+        [claim, *(row.get(model, "") for model in models)]
         for claim, row in cells.items()
-    ]
-    table = [f"|{line}|" if i == 1 else f"| {line} |" for i, line in enumerate(lines)]
-    return "\n".join(table) + "\n"
+    )
+    return markdown_table(["claim", *models], rows) + "\n"
 
 
 def gain(

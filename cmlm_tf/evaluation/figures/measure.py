@@ -152,8 +152,7 @@ def dev_test(bench: Workbench) -> Result:
             system, text = describe(options)
             row = {"system": system, "setting": text, "dev": dev, "test": test}
             rows.append(row | {"error": abs(dev - test)})
-        found = [row["error"] for row in rows if row["system"] == heuristic]
-        errors[heuristic] = {"mean": sum(found) / len(found), "largest": max(found)}
+        errors[heuristic] = _error(rows, heuristic)
     return {"rows": rows, "errors": errors}
 
 
@@ -178,8 +177,7 @@ def promises(bench: Workbench) -> Result:
             row = {"system": system, "target": target, "setting": setting}
             row |= {"promised": promise.speedup, "measured": measured}
             rows.append(row | {"error": abs(promise.speedup - measured)})
-        found = [row["error"] for row in rows if row["system"] == heuristic]
-        errors[heuristic] = {"mean": sum(found) / len(found), "largest": max(found)}
+        errors[heuristic] = _error(rows, heuristic)
         counts[heuristic] = len(tried)
     return {"rows": rows, "errors": errors, "dev_decodings": counts}
 
@@ -192,6 +190,12 @@ def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOpt
 def take(point: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a point."""
     return {name: point[name] for name in names}
+
+
+def _error(rows: Rows, system: str) -> dict[str, float]:
+    """Returns mean and largest error of a system's rows."""
+    found = [row["error"] for row in rows if row["system"] == system]
+    return {"mean": sum(found) / len(found), "largest": max(found)}
 
 
 def _speed_table(bench: Workbench, heuristic: str, split: Split) -> SpeedTable:

@@ -10,7 +10,7 @@ from typing import Any
 from absl import logging
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, json_hash
+from cmlm_tf.files import atomic_write, json_hash, read_json
 
 
 class PointStore:
@@ -67,10 +67,7 @@ class PointStore:
 
 
 def _read(path: Path, key: dict[str, Any]) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON: {error}") from error
+    content = read_json(path)
     is_point = isinstance(content, dict) and isinstance(content.get("result"), dict)
     if not is_point or json_hash(content.get("key")) != json_hash(key):
         raise UserError(f"{path}: not the point that its name says")

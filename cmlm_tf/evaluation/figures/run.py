@@ -12,6 +12,7 @@ from cmlm_tf.evaluation.figures.claims import as_markdown, findings, side_by_sid
 from cmlm_tf.evaluation.figures.draw import draw, draw_tradeoffs
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.workbench import Workbench, read_split
+from cmlm_tf.evaluation.table import markdown_table
 from cmlm_tf.files import atomic_write
 
 #: In the order of a run: what later figures share comes first.
@@ -171,14 +172,14 @@ def markdown(result: dict[str, Any]) -> str:
     Args:
         result: `label`, `rows` of equal fields, and more. Lists are left out.
     """
-    names = [n for n, value in result["rows"][0].items() if not isinstance(value, list)]
-    is_text = [isinstance(result["rows"][0][name], str) for name in names]
-    lines = [" | ".join(names), "|".join(":--" if t else "--:" for t in is_text)]
-    lines += [" | ".join(_cell(row[name]) for name in names) for row in result["rows"]]
-    table = [f"|{line}|" if i == 1 else f"| {line} |" for i, line in enumerate(lines)]
+    first = result["rows"][0]
+    names = [name for name, value in first.items() if not isinstance(value, list)]
+    numbers = {name for name in names if not isinstance(first[name], str)}
+    rows = ([_cell(row[name]) for name in names] for row in result["rows"])
+    table = markdown_table(names, rows, numbers)
     others = {k: v for k, v in result.items() if k not in ("rows", "label", "figure")}
     notes = [f"{name}: {json.dumps(value)}" for name, value in others.items()]
-    return "\n".join([result["label"], "", *table, "", *notes])
+    return "\n".join([result["label"], "", table, "", *notes])
 
 
 def _cell(value: Any) -> str:

@@ -12,8 +12,7 @@ from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.evaluation.speed import speed_of
-from cmlm_tf.files import sha256_file
-from cmlm_tf.modeling.model_dir import WEIGHTS_FILE
+from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.student_translator import StudentTranslator
 from cmlm_tf.translation import Translation
@@ -102,7 +101,7 @@ class Workbench:
         self.student = student
         self.length_beam = min(5, student.model.config.max_length)
         self._hashes = {
-            role: sha256_file(f"{folder}/{WEIGHTS_FILE}")[:16]
+            role: read_description(folder)["weights_sha256"][:16]
             for role, folder in (("student", student_dir), ("teacher", teacher_dir))
         }
 
