@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from cmlm_tf.decoding.top_k import blockwise_top_k
+
 StepFn = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, Any], tuple[tf.Tensor, Any]]
 
 
@@ -122,7 +124,9 @@ def beam_search(
         logits, new_cache = step_fn(state.last_ids, state.time, known, state.cache)
         limit = tf.gather(limits, state.sentences)
         state = _advance(
-            state._replace(cache=new_cache), logits, limit, alpha, eos_id, pad_id
+            state._replace(cache=new_cache),
+            *(logits, limit, alpha, eos_id, pad_id),
+            top_k=blockwise_top_k if static else tf.math.top_k,
         )
         if static:
             return (state,)
@@ -162,7 +166,7 @@ def _initial_state(cache, batch, times, beam, bos_id, pad_id) -> _State:
     )
 
 
-def _advance(state: _State, logits, limit, alpha, eos_id, pad_id) -> _State:
+def _advance(state: _State, logits, limit, alpha, eos_id, pad_id, top_k) -> _State:
     """Extends every hypothesis by one subword."""
     beam = state.last_ids.shape[1]
     at_limit = (state.time >= limit)[:, None, None]
@@ -171,7 +175,7 @@ def _advance(state: _State, logits, limit, alpha, eos_id, pad_id) -> _State:
     is_empty = (state.time == 0) & ~at_limit
     allowed = tf.where(only_eos, ~is_empty, ~at_limit)
     logits = tf.where(allowed, logits, float("-inf"))
-    log_probs, parents, ids = _best_continuations(state.log_probs, logits, norm)
+    log_probs, parents, ids = _best_continuations(state.log_probs, logits, norm, top_k)
 
     ends = ids == eos_id
     finishing = ends[:, :beam] & (log_probs[:, :beam] > float("-inf"))
@@ -205,7 +209,7 @@ def _advance(state: _State, logits, limit, alpha, eos_id, pad_id) -> _State:
     )
 
 
-def _best_continuations(log_probs, logits, norm):
+def _best_continuations(log_probs, logits, norm, top_k):
     """Returns the `2 * beam` best continuations of each sentence, best first.
 
     Returns:
@@ -214,7 +218,7 @@ def _best_continuations(log_probs, logits, norm):
     """
     beam, vocab_size = logits.shape[1], logits.shape[2]
     per_parent = min(2 * beam, vocab_size)
-    logits, ids = tf.math.top_k(logits, per_parent)
+    logits, ids = top_k(logits, per_parent)
     totals = log_probs[:, :, None] + (logits - norm)
     flat_shape = [-1, beam * per_parent]
     best, places = tf.math.top_k(
@@ -262,7 +266,7 @@ def _shape_invariants(state: _State) -> Any:
 
     def free(tensor):
         shape = tensor.shape.as_list()
-        return tf.TensorShape([None] * min(len(shape), 2) + shape[2:])
+        return tf.TensorShape([None] * min(len(shape), 3) + shape[3:])
 
     invariants = tf.nest.map_structure(free, state)
     keep = tf.nest.map_structure(lambda x: x.shape, state)

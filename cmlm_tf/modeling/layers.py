@@ -27,18 +27,24 @@ def attend(
 
     Args:
         queries: float `[batch, targets, heads, depth]`, already scaled.
-        keys: float `[batch, sources, heads, depth]`.
-        values: float `[batch, sources, heads, depth]`.
+        keys: float `[batch, heads, sources, depth]`, as `heads_first` makes them:
+            what many passes or steps read is brought into this order once.
+        values: float of the same shape.
         allowed: bool, broadcast to `[batch, heads, targets, sources]`; True
             where a target may look.
 
     Returns:
         float `[batch, targets, heads, depth]`, in the dtype of `values`.
     """
-    scores = tf.einsum("bthd,bshd->bhts", queries, keys)
+    scores = tf.einsum("bthd,bhsd->bhts", queries, keys)
     scores = tf.where(allowed, tf.cast(scores, tf.float32), MASKED_SCORE)
     weights = tf.cast(tf.nn.softmax(scores), values.dtype)
-    return tf.einsum("bhts,bshd->bthd", weights, values)
+    return tf.einsum("bhts,bhsd->bthd", weights, values)
+
+
+def heads_first(x: tf.Tensor) -> tf.Tensor:
+    """Maps `[batch, sources, heads, depth]` to `[batch, heads, sources, depth]`."""
+    return tf.transpose(x, [0, 2, 1, 3])
 
 
 class MultiHeadAttention(keras.layers.Layer):
@@ -122,7 +128,7 @@ class EncoderLayer(keras.layers.Layer):
             float `[batch, length, model_dim]`.
         """
         normed = self.self_attention_norm(x)
-        keys, values = self.self_attention.keys_values(normed)
+        keys, values = map(heads_first, self.self_attention.keys_values(normed))
         context = attend(self.self_attention.queries(normed), keys, values, allowed)
         x += self.dropout(self.self_attention.merge(context), training=training)
         y = self.feed_forward(self.feed_forward_norm(x), training=training)

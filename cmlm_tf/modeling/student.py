@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from cmlm_tf.modeling.compaction import Compaction, in_chunks, put, take
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import attend, same_segment
+from cmlm_tf.modeling.layers import attend, heads_first, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
@@ -29,7 +29,7 @@ class SourceCache(NamedTuple):
 
     Attributes:
         memory: per decoder layer keys and values of the encoder's states,
-            float `[sentences, sources, heads, depth]`.
+            float `[sentences, heads, sources, depth]`.
         valid: bool `[sentences, sources]`, True where not padding.
     """
 
@@ -199,8 +199,8 @@ class ConditionalMaskedLM(Transformer):
 
         def run(layer, memory, x, queried, select):
             def attend_self(q, k, v):
-                q, k, v = queried.unpack(q), tokens.unpack(k), tokens.unpack(v)
-                return queried.pack(attend(q, k, v, allowed))
+                k, v = heads_first(tokens.unpack(k)), heads_first(tokens.unpack(v))
+                return queried.pack(attend(queried.unpack(q), k, v, allowed))
 
             def attend_memory(q):
                 keys, values = memory

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.layers import attend, same_segment
+from cmlm_tf.modeling.layers import attend, heads_first, same_segment
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, TEACHER_BANNED_IDS
 
@@ -14,10 +14,10 @@ class StepCache(NamedTuple):
 
     Attributes:
         memory: per layer keys and values of the encoder's states, float
-            `[sentences, sources, heads, depth]`.
+            `[sentences, heads, sources, depth]`.
         source_valid: bool `[sentences, sources]`.
         targets: per layer keys and values of the targets so far, float
-            `[sentences, time, beam, heads, depth]`; entries not yet written
+            `[sentences, heads, time, beam, depth]`; entries not yet written
             are zero.
     """
 
@@ -82,9 +82,9 @@ class AutoregressiveTransformer(Transformer):
         keys = memory[0][0]
         shape = [
             tf.shape(source_ids)[0],
+            keys.shape[1],
             0 if max_steps is None else max_steps,
             beam_size,
-            keys.shape[2],
             keys.shape[3],
         ]
         empty = tf.zeros(shape, keys.dtype)
@@ -153,15 +153,17 @@ def _append(
     cache: tf.Tensor, new: tf.Tensor, time: tf.Tensor, growing: bool
 ) -> tf.Tensor:
     """Writes `[sentences, beam, heads, depth]` into the cache at `time`."""
+    new = heads_first(new)
     if growing:
-        return tf.concat([cache, new[:, None]], axis=1)
-    sentences = tf.range(tf.shape(cache)[0])
-    places = tf.stack([sentences, tf.zeros_like(sentences) + time], axis=1)
+        return tf.concat([cache, new[:, :, None]], axis=2)
+    sentences, heads = tf.unstack(tf.shape(new)[:2])
+    rows = tf.meshgrid(tf.range(sentences), tf.range(heads), indexing="ij")
+    places = tf.stack([*rows, tf.fill([sentences, heads], time)], axis=2)
     return tf.tensor_scatter_nd_update(cache, places, new)
 
 
 def _pool(cache: tf.Tensor) -> tf.Tensor:
-    """Joins times and beam: `[sentences, times * beam, heads, depth]`."""
-    sentences, times, beam, heads, depth = tf.unstack(tf.shape(cache))
-    pooled = tf.reshape(cache, [sentences, times * beam, heads, depth])
-    return tf.ensure_shape(pooled, [None, None, cache.shape[3], cache.shape[4]])
+    """Joins times and beam: `[sentences, heads, times * beam, depth]`."""
+    sentences, heads, times, beam, depth = tf.unstack(tf.shape(cache))
+    pooled = tf.reshape(cache, [sentences, heads, times * beam, depth])
+    return tf.ensure_shape(pooled, [None, None, None, cache.shape[4]])

@@ -9,6 +9,7 @@ from cmlm_tf.modeling.layers import (
     EncoderLayer,
     SharedEmbedding,
     attend,
+    heads_first,
     layer_norm,
     same_segment,
 )
@@ -84,7 +85,9 @@ class Decoder(keras.layers.Layer):
         ):
             x = layer(
                 x,
-                attend_self=lambda q, k, v: attend(q, k, v, self_allowed),
+                attend_self=lambda q, k, v: attend(
+                    q, heads_first(k), heads_first(v), self_allowed
+                ),
                 attend_memory=lambda q, k=keys, v=values: attend(
                     q, k, v, memory_allowed
                 ),
@@ -99,9 +102,10 @@ class Decoder(keras.layers.Layer):
             memory: float `[batch, sources, model_dim]`.
 
         Returns:
-            Pairs of float `[batch, sources, heads, depth]`, one a layer.
+            Pairs of float `[batch, heads, sources, depth]`, one a layer.
         """
-        return [layer.memory_attention.keys_values(memory) for layer in self.layers]
+        pairs = (layer.memory_attention.keys_values(memory) for layer in self.layers)
+        return [(heads_first(keys), heads_first(values)) for keys, values in pairs]
 
 
 class Transformer(keras.Model):

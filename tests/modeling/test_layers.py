@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from cmlm_tf.modeling.layers import attend, sinusoidal_positions
+from cmlm_tf.modeling.layers import attend, heads_first, sinusoidal_positions
 from cmlm_tf.modeling.length_predictor import segment_means
 from tests.modeling.small import make_student, random_sources
 
@@ -20,7 +20,8 @@ class LayersTest(tf.test.TestCase):
         q, k, v = (rng.normal(size=[2, n, 3, 4]) for n in (5, 6, 6))
         allowed = rng.random([2, 1, 5, 6]) < 0.6
         allowed[..., 0] = True
-        found = attend(*map(tf.constant, (q, k, v)), tf.constant(allowed))
+        keys, values = heads_first(tf.constant(k)), heads_first(tf.constant(v))
+        found = attend(tf.constant(q), keys, values, tf.constant(allowed))
         for b, t, h in np.ndindex(2, 5, 3):
             seen = np.flatnonzero(allowed[b, 0, t])
             weights = softmax(k[b, seen, h] @ q[b, t, h])
