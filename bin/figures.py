@@ -1,8 +1,8 @@
 r"""Measures the paper's figures on your models and text: JSON, tables and plots.
 
-Interrupted, the same command goes on. The figures are tradeoff, strategies, passes,
-lengths, dev_test, promises, length_classifier, probabilities and temperature;
-docs/figures.md tells what each shows.
+Interrupted, the same command goes on. docs/figures.md tells more of the figures:
+tradeoff, strategies, passes, lengths, dev_test, promises, length_classifier,
+probabilities and temperature.
 
 Examples:
   python bin/figures.py --figures=all --output_dir=results/figures/mine \
@@ -10,8 +10,6 @@ Examples:
       --dev=files:dev.en,dev.de --test=files:test.en,test.de
   python bin/figures.py --redraw --output_dir=results/figures --page=docs/findings.md
 """
-
-import math
 
 from absl import flags
 
@@ -30,9 +28,11 @@ _STUDENT = flags.DEFINE_string("student", "", "Model directory.")
 _TEACHER = flags.DEFINE_string("teacher", "", "Model directory.")
 _DEV = flags.DEFINE_string("dev", "", "Corpus, as in bin/train_subword.py --help.")
 _TEST = flags.DEFINE_string("test", "", "Corpus.")
-_MAX_LINES = flags.DEFINE_integer("max_lines", None, "Of each corpus the first lines.")
+_MAX_LINES = flags.DEFINE_integer(
+    "max_lines", None, "Of each corpus the first lines.", lower_bound=1
+)
 _TIME_BUDGET = flags.DEFINE_float(
-    "time_budget", math.inf, "No new point so many seconds after the command's start."
+    "time_budget", float("inf"), "No new point so many seconds after the start."
 )
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 256, "Most sentences decoded side by side.", lower_bound=1

@@ -54,8 +54,14 @@ class Split:
 
 
 def read_split(name: str, corpus: str, most_lines: int | None) -> Split:
-    """Reads the first lines of a corpus; see `open_corpus`."""
+    """Reads the first lines of a corpus; see `open_corpus`.
+
+    Raises:
+        UserError: it cannot be read, or all lines of a side are blank.
+    """
     pairs = list(open_corpus(corpus))[:most_lines]
+    if not all(any(map(str.strip, side)) for side in zip(*pairs, strict=True)):
+        raise UserError(f"{name}: {corpus}: all lines of a side are blank")
     sources, references = zip(*pairs, strict=True)
     return Split(name, sources, references)
 

@@ -277,3 +277,19 @@ def test_a_damaged_figure_is_named(folder, tmp_path, name):
         path.write_text(text)
         with pytest.raises(UserError, match=f"{path}: "):
             redraw_all(tmp_path)
+
+
+def test_the_time_budget_counts_from_the_start_of_the_command(folder, tmp_path):
+    """A budget that loading alone uses up: no point is begun."""
+    corpus = f"files:{folder}/a.en,{folder}/a.de"
+    result = subprocess.run(
+        [sys.executable, str(_ROOT / "bin" / "figures.py"), "--time_budget=0.1"]
+        + [f"--output_dir={tmp_path}", f"--dev={corpus}", f"--test={corpus}"]
+        + [f"--{role}={model_dir(role)}" for role in ("student", "teacher")],
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("error: time is up after 0 new points")

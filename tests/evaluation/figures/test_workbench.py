@@ -157,3 +157,11 @@ def test_the_first_lines_of_a_corpus(tmp_path):
     split = read_split("dev", corpus, 2)
     assert (split.sources, split.references) == (("a", "b"), ("d", "e"))
     assert read_split("dev", corpus, None).key != split.key
+
+
+def test_a_corpus_without_text_is_named(tmp_path):
+    (tmp_path / "a.en").write_text("a\nb\n")
+    (tmp_path / "a.de").write_text(" \n\n")
+    corpus = f"files:{tmp_path}/a.en,{tmp_path}/a.de"
+    with pytest.raises(UserError, match="^dev: files:.*: all lines of a side are"):
+        read_split("dev", corpus, None)
