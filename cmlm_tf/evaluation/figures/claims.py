@@ -15,6 +15,7 @@ from cmlm_tf.evaluation.figures.compare import (
     SPEEDS,
     Difference,
     Row,
+    Scores,
     all_of,
     curve,
     difference,
@@ -96,22 +97,21 @@ def _loss(rows: Sequence[Row]) -> _Judged:
         f"comb-thresh at {LOSS_SPEED:g} tokens/iteration loses less than {LOSS:g} BLEU "
         "to the teacher"
     )
-    speeds, bleu, half = curve(rows, {"system": "comb_thresh"})
+    speeds, scores = curve(rows, {"system": "comb_thresh"})
     if not speeds[0] <= LOSS_SPEED <= speeds[-1]:
         return claim, NOT_DECIDED, f"its speeds are {speeds[0]:.2f} to {speeds[-1]:.2f}"
-    student = tuple(np.interp(LOSS_SPEED, speeds, y) for y in (bleu, half))
     beam = next(row for row in rows if row["setting"] == "beam 5")
-    lost = difference((beam["bleu"], beam["bleu_ci"]), student)
+    student = scores.at(np.array([LOSS_SPEED]), speeds)
+    lost = difference(Scores.of([beam]), student)
     numbers = f"loses {lost.mean:.2f} ± {lost.half:.2f} BLEU; "
     numbers += f"teacher's beam 5 {beam['bleu']:.2f}"
     return claim, Difference(LOSS - lost.mean, lost.half).verdict, numbers
 
 
 def _strategies(result: dict[str, Any]) -> list[_Judged]:
-    def bleu(system: str) -> tuple[list[float], list[float]]:
+    def bleu(system: str) -> Scores:
         wide = [r for r in result["rows"] if r["length_beam"] > _BEAMS]
-        rows = [row for row in wide if row["system"] == system]
-        return [row["bleu"] for row in rows], [row["bleu_ci"] for row in rows]
+        return Scores.of([row for row in wide if row["system"] == system])
 
     masked, sub, every = map(bleu, ("update_masked", "update_masked_sub", "update_all"))
     name = f"BLEU on average over b > {_BEAMS}"
@@ -139,11 +139,11 @@ def _passes(result: dict[str, Any]) -> list[_Judged]:
         rows = [row for row in result["rows"] if row["target"] == target]
         most = max(row["iteration"] for row in rows)
 
-        def bleu(system: str, rows: list[Row] = rows, most: int = most) -> Any:
+        def bleu(system: str, rows: list[Row] = rows, most: int = most) -> Scores:
             chosen = [row for row in rows if row["system"] == system]
             # After its last pass a system stays where it is.
             chosen += chosen[-1:] * (most - len(chosen))
-            return [r["bleu"] for r in chosen], [r["bleu_ci"] for r in chosen]
+            return Scores.of(chosen)
 
         lead = difference(bleu("comb_thresh"), bleu("fixed_k"))
         claim = f"comb-thresh is ahead of fixed K over all passes, at {target:g}"
@@ -154,7 +154,7 @@ def _passes(result: dict[str, Any]) -> list[_Judged]:
 
 
 def _lengths(result: dict[str, Any]) -> list[_Judged]:
-    def mean(system: str, lengths: tuple[int, int]) -> tuple[float, float]:
+    def mean(system: str, lengths: tuple[int, int]) -> Scores:
         first, last = lengths
         rows = [
             row
@@ -163,14 +163,14 @@ def _lengths(result: dict[str, Any]) -> list[_Judged]:
         ]
         total = sum(row["count"] * row["mean"] for row in rows)
         half = half_interval((row["count"], row["std"]) for row in rows)
-        return total / max(sum(row["count"] for row in rows), 1), half
+        return Scores(total / max(sum(row["count"] for row in rows), 1), half)
 
     def judge(claim: str, more: str, less: Sequence[str], lengths: tuple[int, int]):
         means = {name: mean(name, lengths) for name in (more, *less)}
-        if not all(value for value, _ in means.values()):
+        if not all(scores.values for scores in means.values()):
             return claim, NOT_DECIDED, "no sentence is so long"
         verdict = all_of(difference(means[more], means[name]).verdict for name in less)
-        shown = ", ".join(f"{k} {v:.2f} ± {h:.2f}" for k, (v, h) in means.items())
+        shown = ", ".join(f"{k} {v:.2f} ± {h:.2f}" for k, (v, h, _) in means.items())
         return claim, verdict, f"{shown.replace('_', '-')} passes on average"
 
     return [
@@ -225,13 +225,14 @@ def _probabilities(result: dict[str, Any]) -> list[_Judged]:
         if row["temperature"] == 1.0 and row["group"].startswith("rank")
     ]
 
-    def error(row: Row) -> tuple[float, float]:
+    def error(row: Row) -> Scores:
         bins = ((count, (p * (1 - p)) ** 0.5) for count, _, p in row["bins"])
-        return 100 * row["ece"], 100 * half_interval(bins)
+        return Scores(100 * row["ece"], 100 * half_interval(bins))
 
     claim = "probabilities of low ranks are worse calibrated"
     verdict = difference(error(ranks[-1]), error(ranks[0])).verdict
-    shown = ("{}: {:.1f} ± {:.1f} %".format(row["group"], *error(row)) for row in ranks)
+    errors = ((row["group"], *error(row)) for row in ranks)
+    shown = (f"{name}: {ece:.1f} ± {half:.1f} %" for name, ece, half, _ in errors)
     return [(claim, verdict, f"ECE {', '.join(shown)}")]
 
 

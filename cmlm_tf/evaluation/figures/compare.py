@@ -1,9 +1,10 @@
 """When one system is better than another: by more than chance would make it.
 
-A difference comes with half the width of a 95 % interval. Intervals of two systems
-are put together as if the systems were measured on different texts. They share the
-text, and what is hard for one is hard for the other, so the interval of the
-difference is rather too wide: what is decided by it is decided.
+A difference comes with half the width of a 95 % interval. Where BLEU of the same
+bootstrap resamples is at hand for both systems, the interval is that of a paired
+bootstrap. Otherwise the intervals of both are put together as if they were measured
+on different texts. They share the text, and what is hard for one is hard for the
+other, so that this interval is too wide rather than too narrow.
 """
 
 import math
@@ -51,22 +52,57 @@ class Difference(NamedTuple):
         return HOLDS if self.mean > 0 else FAILS
 
 
-def difference(more: tuple[Any, Any], less: tuple[Any, Any]) -> Difference:
-    """Subtracts means and puts half intervals together.
+class Scores(NamedTuple):
+    """What a system has, at one or more settings.
 
-    Where there are several pairs, such as one for each speed, their mean is taken.
-    All pairs are of one text, so that its interval is no narrower than theirs.
+    Attributes:
+        values: float `[n]`.
+        halves: float `[n]`, half their 95 % intervals.
+        resampled: float `[n, resamples]`, the values in bootstrap resamples that are
+            the same for all systems, or None.
+    """
 
-    >>> difference((5.0, 3.0), (2.0, 4.0))
+    values: Any
+    halves: Any
+    resampled: Any = None
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> "Scores":
+        """Takes BLEU from rows of a figure."""
+        values, halves = ([row[k] for row in rows] for k in ("bleu", "bleu_ci"))
+        counts = {len(row.get("resampled", ())) for row in rows}
+        if len(counts) != 1 or 0 in counts:
+            return cls(values, halves)
+        return cls(values, halves, np.array([row["resampled"] for row in rows]))
+
+    def at(self, speeds: np.ndarray, known: Sequence[float]) -> "Scores":
+        """Interpolates, given the speed of each setting, from slow to fast."""
+        # [speeds, n]: the share of each setting in each speed.
+        shares = np.array(
+            [np.interp(speeds, known, unit) for unit in np.eye(len(known))]
+        ).T
+        parts = (None if part is None else shares @ np.array(part) for part in self)
+        return Scores(*parts)
+
+
+def difference(more: Scores, less: Scores) -> Difference:
+    """Subtracts scores; of several pairs, such as one for each speed, the mean.
+
+    >>> difference(Scores([5.0], [3.0]), Scores([2.0], [4.0]))
     Difference(mean=3.0, half=5.0)
 
     Args:
-        more: the value that is to be larger and half its interval, or one of each
-            for every pair.
-        less: likewise.
+        more: what is to be larger.
+        less: as many scores on the same text.
     """
-    mean = np.mean(np.subtract(more[0], less[0]))
-    return Difference(float(mean), float(np.mean(np.hypot(more[1], less[1]))))
+    mean = float(np.mean(np.subtract(more.values, less.values)))
+    pairs = more.resampled, less.resampled
+    if all(p is not None for p in pairs) and pairs[0].shape == pairs[1].shape:
+        half = _NORMAL * np.std(np.mean(pairs[0] - pairs[1], axis=0), ddof=1)
+    else:
+        # All pairs are of one text: the mean's interval is no narrower than theirs.
+        half = np.mean(np.hypot(more.halves, less.halves))
+    return Difference(mean, float(half))
 
 
 def all_of(verdicts: Iterable[str]) -> str:
@@ -108,31 +144,25 @@ def gain(
         ValueError: no speed is common to both.
     """
     curves = [curve(rows, chosen) for chosen in (better, worse)]
-    low = max(speeds[0] for speeds, _, _ in curves)
-    high = min(speeds[-1] for speeds, _, _ in curves)
+    low = max(known[0] for known, _ in curves)
+    high = min(known[-1] for known, _ in curves)
     speeds = SPEEDS[(SPEEDS >= low) & (SPEEDS <= high)]
     if not len(speeds):
         raise ValueError("no common speed")
-    first, second = (
-        (np.interp(speeds, x, bleu), np.interp(speeds, x, half))
-        for x, bleu, half in curves
-    )
+    first, second = (scores.at(speeds, known) for known, scores in curves)
     return difference(first, second), float(speeds[0]), float(speeds[-1])
 
 
-def curve(rows: Sequence[Row], chosen: Row) -> tuple[Any, Any, Any]:
-    """Returns speeds, from slow to fast, BLEU and half its interval.
+def curve(rows: Sequence[Row], chosen: Row) -> tuple[list[float], Scores]:
+    """Returns speeds, from slow to fast, and BLEU at each.
 
     Args:
         rows: of a figure, with `slowest`, `bleu` and `bleu_ci`.
         chosen: fields that the rows of the curve have.
     """
-    points = [
-        (row["slowest"], row["bleu"], row["bleu_ci"])
-        for row in rows
-        if chosen.items() <= row.items()
-    ]
-    return tuple(map(np.array, zip(*sorted(points), strict=True)))  # type: ignore
+    found = [row for row in rows if chosen.items() <= row.items()]
+    found.sort(key=lambda row: (row["slowest"], row["bleu"]))
+    return [row["slowest"] for row in found], Scores.of(found)
 
 
 def half_interval(groups: Iterable[tuple[int, float]]) -> float:

@@ -34,7 +34,7 @@ PASSES_SYSTEMS = ("mask_predict", "fixed_k", "comb_thresh")
 DEV_TEST_SYSTEMS = ("comb_thresh", "fixed_k")
 Rows = list[dict[str, Any]]
 Result = dict[str, Any]
-QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed")
+QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed", "resampled")
 
 
 def tradeoff(bench: Workbench) -> Result:
@@ -120,7 +120,7 @@ def by_length(table: dict[str, Sequence[int]]) -> Rows:
 def passes(bench: Workbench) -> Result:
     """BLEU after each pass, at two speeds (section 4.3).
 
-    The interval is that of BLEU at the end, at the nearest speed of the trade-off.
+    `bleu_ci` is that at the end, at the nearest speed of the trade-off.
     """
     bench.expect(sum(len(SETTINGS[h]) + len(PASSES_SPEEDS) for h in PASSES_SYSTEMS))
     rows = []
@@ -137,18 +137,12 @@ def passes(bench: Workbench) -> Result:
             speed = point["slowest"]
             nearest = min(measured.values(), key=lambda p: abs(p["slowest"] - speed))
             system, setting = describe(options)
-            rows += [
-                {
-                    "system": system,
-                    "setting": setting,
-                    "target": target,
-                    "speed": speed,
-                    "iteration": number,
-                    "bleu": bleu,
-                    "bleu_ci": nearest["bleu_ci"],
-                }
-                for number, bleu in enumerate(point["bleu"], start=1)
-            ]
+            row = {"system": system, "setting": setting, "target": target}
+            row |= {"speed": speed, "bleu_ci": nearest["bleu_ci"]}
+            lists = take(point, ("bleu", "resampled"))
+            for number, values in enumerate(zip(*lists.values(), strict=True), start=1):
+                numbered = zip(lists, values, strict=True)
+                rows.append(row | {"iteration": number, **dict(numbered)})
     return {"rows": rows}
 
 
@@ -203,8 +197,8 @@ def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOpt
 
 
 def take(point: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Returns some fields of a point."""
-    return {name: point[name] for name in names}
+    """Returns some fields of a point, those that it has."""
+    return {name: point[name] for name in names if name in point}
 
 
 def _error(rows: Rows, system: str) -> dict[str, float]:

@@ -8,9 +8,10 @@ from typing import Any
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import read_json
 
-_QUALITY = dict.fromkeys(
+_QUALITY: dict[str, Any] = dict.fromkeys(
     ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed"), float
 )
+_QUALITY |= {"resampled?": [float]}
 _GROUP = {"count": int, "confidence": float, "accuracy": float, "ece": float}
 _GROUP |= {"bins": [(int, float, float)]}  # type: ignore[dict-item]
 _SUMMARY = {
@@ -24,7 +25,7 @@ _SUMMARY = {
 POINTS: dict[str, Any] = {
     "quality": _QUALITY,
     "beams": {"beams": [_QUALITY]},
-    "passes": {"bleu": [float], "slowest": float},
+    "passes": {"bleu": [float], "slowest": float, "resampled?": [[float]]},
     "iterations": {"lengths": {str: (int, int, int)}, "speed": float},
     "reliability": {"before": _SUMMARY, "after": _SUMMARY},
     "length_classifier": {"within": {str: float}, "contained": [float]},
@@ -43,7 +44,7 @@ FIGURES: dict[str, Any] = {
         "rows": [
             _SETTING
             | {"target": float, "speed": float, "iteration": int}
-            | {"bleu": float, "bleu_ci": float}
+            | {"bleu": float, "bleu_ci": float, "resampled?": [float]}
         ]
     },
     "lengths": {
@@ -95,7 +96,8 @@ def require(content: Any, shape: Any, path: str) -> Any:
 
     A shape is `int`, `float` or `str`; a list with the shape of its entries, of which
     there must be one; a tuple with the shapes of a list of that length; or a dict
-    with the shapes of fields that must be there, or of all fields under `str`.
+    with the shapes of fields that must be there (a name that ends in ? may be missing),
+    or of all fields under `str`.
 
     >>> require({"a": [1, 2]}, {"a": [float]}, "x.json")
     {'a': [1, 2]}
@@ -127,10 +129,10 @@ def _faults(value: Any, shape: Any, name: str) -> Iterator[tuple[str, str]]:
             yield name, "must be an object"
             return
         for field, inner in shape.items():
-            for key in value if field is str else [field]:
+            for key in value if field is str else [field.removesuffix("?")]:
                 if key in value:
                     yield from _faults(value[key], inner, f"{name}.{key}")
-                else:
+                elif key == field:
                     yield f"{name}.{key}", "is missing"
     elif isinstance(shape, (list, tuple)):
         yield from _faults_of_list(value, shape, name)

@@ -9,7 +9,7 @@ from typing import Any
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, sacre_bleu
+from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, resampled_bleu, sacre_bleu
 from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.shapes import POINTS
@@ -143,8 +143,9 @@ class Workbench:
             temperature: divides the student's logits.
 
         Returns:
-            `bleu`, `bleu_ci` (half the 95 % interval), `chrf`, and tokens per
-            iteration as `slowest`, `selected`, `summed`.
+            `bleu`, `bleu_ci` (half the 95 % interval), `chrf`, `resampled` (see
+            `resampled_bleu`; older points lack it), and tokens per iteration as
+            `slowest`, `selected`, `summed`.
         """
         more = {"oracle": oracle, "temperature": temperature}
         return self.point(
@@ -167,6 +168,7 @@ class Workbench:
             "bleu": bleu.value,
             "bleu_ci": bleu.confidence,
             "chrf": chrf(hypotheses, split.references).value,
+            "resampled": resampled_bleu(hypotheses, split.references, self._language),
         }
 
     def beams(
@@ -205,8 +207,8 @@ class Workbench:
         """Measures BLEU of the filled-in sequences after each pass.
 
         Returns:
-            `bleu`, a list by pass, of the candidates that are selected in the end;
-            and tokens per iteration as in `quality`.
+            `bleu` and `resampled`, lists by pass, of the candidates that are selected
+            in the end; and tokens per iteration as in `quality`.
         """
         options = dataclasses.replace(options, trace=True)
 
@@ -214,15 +216,14 @@ class Workbench:
             translations = self._translate(options, split, False)
             speed = dataclasses.asdict(speed_of(translations))
             last = min(max(t.iterations for t in translations), MOST_PASSES)
-            bleu = [
-                sacre_bleu(
-                    [self._text_after(t, number) for t in translations],
-                    split.references,
-                    self._language,
-                ).value
+            texts = [
+                [self._text_after(t, number) for t in translations]
                 for number in range(1, last + 1)
             ]
-            return {"bleu": bleu} | speed
+            rest = split.references, self._language
+            bleu = [sacre_bleu(lines, *rest).value for lines in texts]
+            resampled = [resampled_bleu(lines, *rest) for lines in texts]
+            return {"bleu": bleu, "resampled": resampled} | speed
 
         return self.point("passes", options, split, {}, measure)
 

@@ -6,6 +6,7 @@ import pytest
 
 from cmlm_tf.evaluation.figures.compare import (
     Difference,
+    Scores,
     difference,
     gain,
     half_interval,
@@ -35,10 +36,34 @@ def test_bleu_is_compared_at_equal_speed():
 
 def test_intervals_of_two_systems():
     """As of two texts: variances add up; pairs of one text add nothing."""
-    one = difference((30.0, 0.6), (29.0, 0.8))
+    one = difference(Scores([30.0], [0.6]), Scores([29.0], [0.8]))
     assert one == pytest.approx((1.0, 1.0))
-    many = difference(([30.0, 32.0], [0.6, 0.6]), ([29.0, 28.0], [0.8, 0.8]))
+    many = difference(Scores([30.0, 32.0], [0.6] * 2), Scores([29.0, 28.0], [0.8] * 2))
     assert many == pytest.approx((2.5, 1.0))
+
+
+def test_a_paired_bootstrap_where_resamples_are_there():
+    """By hand: the mean of both differences is 1, 2 and 3 in the resamples."""
+    rows = [
+        {
+            "system": s,
+            "slowest": x,
+            "bleu": bleu,
+            "bleu_ci": 9.0,
+            "resampled": resampled,
+        }
+        for s, x, bleu, resampled in (
+            ("a", 1.0, 32.0, [40.0, 20.0, 33.0]),
+            ("a", 1.25, 32.0, [40.0, 21.0, 33.0]),
+            ("b", 1.0, 30.0, [39.0, 18.0, 29.0]),
+            ("b", 1.25, 30.0, [39.0, 19.0, 31.0]),
+        )
+    ]
+    sides = {"system": "a"}, {"system": "b"}
+    assert gain(rows, *sides)[0] == pytest.approx((2.0, 1.96 * 1.0))
+    # Of one that was measured without, the intervals are taken.
+    del rows[0]["resampled"]
+    assert gain(rows, *sides)[0] == pytest.approx((2.0, math.hypot(9.0, 9.0)))
 
 
 @pytest.mark.parametrize(

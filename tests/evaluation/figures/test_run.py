@@ -83,6 +83,27 @@ def test_a_second_run_loads_and_decodes_nothing(folder):
     assert {p: p.read_bytes() for p in before} == before
 
 
+def test_points_of_earlier_versions_are_found_again(folder, tmp_path):
+    """Without resamples: their key is the same, and figures and claims are made."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "out" / "points").iterdir():
+        content = json.loads(path.read_text("utf-8"))
+        for result in [content["result"], *content["result"].get("beams", [])]:
+            result.pop("resampled", None)
+        path.write_text(json.dumps(content), "utf-8")
+    fail = mock.Mock(side_effect=AssertionError("loaded"))
+    with mock.patch.object(workbench, "load_translator", fail):
+        _measure(tmp_path)
+    for path in (folder / "out").glob("*.md"):
+        new = (tmp_path / "out" / path.name).read_text("utf-8")
+        if path.name == "claims.md":
+            assert [line.split("|")[1] for line in new.splitlines()] == [
+                line.split("|")[1] for line in path.read_text("utf-8").splitlines()
+            ]
+        else:
+            assert new == path.read_text("utf-8")
+
+
 def test_points_of_several_folders_are_put_together_by_copying(folder, tmp_path):
     """Three processes with some figures each, then all figures from their points."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
