@@ -13,8 +13,9 @@ _HEAD = """# Findings
 
 Which claims of Kreutzer et al. (2020) hold for the models at hand. A claim that fails
 is a finding, not a failure. BLEU is compared at equal speed. A claim is *not decided*
-where the difference lies within its 95 % interval (±); `docs/figures.md` tells how
-each is judged and how to measure and write this page.
+where the difference lies within its 95 % interval (±), that of a paired bootstrap
+where points keep resamples. `docs/figures.md` tells how each is judged, and how to
+measure and write this page.
 """
 
 

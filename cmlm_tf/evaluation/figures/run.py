@@ -79,11 +79,12 @@ def measure_figures(
     paths = []
     for name in chosen:
         store.begin(name)
+        result = FIGURES[name](bench)
         lines = {split.name: len(split.sources) for split in (bench.dev, bench.test)}
         head = {"figure": name, "label": label, "lines": lines}
         path = folder / f"{name}.json"
         with atomic_write(path) as temporary:
-            text = json.dumps(head | FIGURES[name](bench), indent=1, ensure_ascii=False)
+            text = json.dumps(head | result, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", "utf-8")
         redraw(path)
         paths.append(path)
