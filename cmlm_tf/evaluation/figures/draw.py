@@ -114,10 +114,16 @@ def _lengths(figure: "Figure", result: Result) -> None:
         style = _style(system) | {"elinewidth": 0.8}
         axes.errorbar(x, y, error, None, "", capsize=2, label=name, **style)
     edges = _bin_edges(row["first_length"] for row in result["rows"])
-    axes.set_xticks([edge - 0.5 for edge in edges], map(str, edges))
+    step = len(edges) // _MOST_LABELS + 1
+    names = ["" if i % step else str(edge) for i, edge in enumerate(edges)]
+    axes.set_xticks([edge - 0.5 for edge in edges], names)
     axes.set_xlim(edges[0] - 0.5, edges[-1] - 0.5)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, title="setting (tokens per iteration)")
+
+
+#: Of bins of lengths; of more, some ticks stay without.
+_MOST_LABELS = 14
 
 
 def _bin_edges(firsts: Iterable[int]) -> list[int]:
