@@ -1,8 +1,9 @@
 r"""Measures a teacher and its student on several test sets.
 
-Every finished line is kept in the output file; the same command goes on from
-there. A student's setting is written `HEURISTIC:SETTING`, or `HEURISTIC:@SPEEDUP`
-for what bin/calibrate.py stored for that speed in the model directory.
+Every finished line is kept in a folder beside the output file; the same command
+goes on from there. A student's setting is written `HEURISTIC:SETTING`, or
+`HEURISTIC:@SPEEDUP` for what bin/calibrate.py stored for that speed in the model
+directory.
 
 Example:
   python benchmarks/quality.py --teacher_dir=teacher/model --student_dir=student/model \
@@ -11,22 +12,25 @@ Example:
 """
 
 import dataclasses
+import functools
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from absl import flags, logging
+from absl import flags
 
 from benchmarks.timing import device_names
 from cmlm_tf import cli
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.calibration import load_calibration
-from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.sweep import sweep
+from cmlm_tf.evaluation.figures.points import PointStore
+from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
-from cmlm_tf.files import atomic_write, read_json
+from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator
@@ -60,30 +64,62 @@ Options = BeamOptions | UnmaskingOptions
 
 
 def main(argv: Sequence[str]) -> None:
-    """Measures what the output file lacks and prints a table for each test set."""
+    """Measures what is not there yet, writes all and prints a table for each test."""
     del argv
     path = Path(_OUTPUT.value)
     tests = dict(test.partition("=")[::2] for test in _TESTS.value)
-    header = _header(tests)
-    kept = _read(path, header)
-    for model_dir, points in _systems():
-        translator = load_translator(
-            model_dir,
-            _DTYPE.value,
-            sentences_per_batch=_SENTENCES_PER_BATCH.value,
-            xla=_XLA.value,
-        )
-        for name, corpus in tests.items():
-            sources, references = zip(*open_corpus(corpus), strict=True)
-            missing = [p for p in points if not _find(kept, name, p)]
-            rows = sweep(translator, sources, references, missing, _RESAMPLES.value)
-            for point, row in zip(missing, rows, strict=True):
-                logging.info("%s, %s: BLEU %.2f", name, point, row.bleu)
-                kept.append(_record(name, point, row))
-                _write(path, header, kept)
+    systems = list(_systems())
+    store = PointStore(path.with_suffix(".points"))
+    store.begin(path.stem)
+    store.expected = len(tests) * sum(len(points) for _, points in systems)
+    rows = [
+        {"test": name, **row}
+        for model_dir, points in systems
+        for name, corpus in tests.items()
+        for row in _measure(store, model_dir, open_corpus(corpus), points)
+    ]
+    with atomic_write(path) as temporary:
+        text = json.dumps({"rows": rows}, indent=1)
+        temporary.write_text(text + "\n", encoding="utf-8")
     for name in tests:
-        rows = [QualitySpeedRow(**r["row"]) for r in kept if r["test"] == name]
-        print(f"\n{name}\n\n{format_table(rows)}")
+        table = [QualitySpeedRow(**r["row"]) for r in rows if r["test"] == name]
+        print(f"\n{name}\n\n{format_table(table)}")
+
+
+def _measure(
+    store: PointStore, model_dir: str, corpus: Corpus, points: Sequence[Options]
+) -> Iterator[dict[str, Any]]:
+    """Yields the rows of one system on one test set, and what they depend on."""
+    sweep = functools.cache(lambda: _sweep(model_dir, corpus))
+    common = {
+        "devices": device_names(),
+        "dtype": _DTYPE.value,
+        "resamples": _RESAMPLES.value,
+        "corpus_sha256": corpus.fingerprint(),
+        "weights_sha256": read_description(model_dir)["weights_sha256"],
+    }
+    for point in points:
+        key = {**common, "options": dataclasses.asdict(point)}
+        row = store.get(key, lambda point=point: _row(point, sweep().measure(point)))
+        yield {**key, "row": row}
+
+
+def _sweep(model_dir: str, corpus: Corpus) -> Sweep:
+    return Sweep(
+        _translator(model_dir),
+        *map(list, zip(*corpus, strict=True)),
+        num_resamples=_RESAMPLES.value,
+    )
+
+
+@functools.cache
+def _translator(model_dir: str) -> Translator:
+    return load_translator(
+        model_dir,
+        _DTYPE.value,
+        sentences_per_batch=_SENTENCES_PER_BATCH.value,
+        xla=_XLA.value,
+    )
 
 
 def _systems() -> Iterator[tuple[str, list[Options]]]:
@@ -113,58 +149,11 @@ def _unmasking(text: str, length_beam: int) -> UnmaskingOptions:
     )
 
 
-def _record(name: str, point: Options, row: QualitySpeedRow) -> dict[str, Any]:
-    row = dataclasses.replace(row, setting=_setting(point, row))
-    return {
-        "test": name,
-        "options": dataclasses.asdict(point),
-        "row": dataclasses.asdict(row),
-    }
-
-
-def _setting(point: Options, row: QualitySpeedRow) -> str:
-    if isinstance(point, BeamOptions):
-        return row.setting
-    return f"{row.setting}, b={point.length_beam}"
-
-
-def _find(kept: Sequence[dict[str, Any]], name: str, point: Options) -> bool:
-    key = name, dataclasses.asdict(point)
-    return any((record["test"], record["options"]) == key for record in kept)
-
-
-def _header(tests: Mapping[str, str]) -> dict[str, Any]:
-    """Returns what all rows of a file have alike."""
-    models = {"teacher": _TEACHER_DIR.value, "student": _STUDENT_DIR.value}
-    return {
-        "devices": device_names(),
-        "dtype": _DTYPE.value,
-        "tests": {
-            name: open_corpus(spec).fingerprint() for name, spec in tests.items()
-        },
-        "weights": {
-            role: read_description(model_dir)["weights_sha256"]
-            for role, model_dir in models.items()
-            if model_dir
-        },
-    }
-
-
-def _read(path: Path, header: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the rows of a file that was begun on the same models and texts."""
-    if not path.exists():
-        return []
-    content = read_json(path)
-    for name, value in header.items():
-        if content.get(name) != value:
-            raise UserError(f"{path}: was begun with other {name}; name another file")
-    return content["rows"]
-
-
-def _write(path: Path, header: Mapping[str, Any], rows: Sequence[Any]) -> None:
-    content = {**header, "rows": rows}
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+def _row(point: Options, row: QualitySpeedRow) -> dict[str, Any]:
+    if isinstance(point, UnmaskingOptions):
+        setting = f"{row.setting}, b={point.length_beam}"
+        row = dataclasses.replace(row, setting=setting)
+    return dataclasses.asdict(row)
 
 
 if __name__ == "__main__":

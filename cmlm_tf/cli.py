@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
@@ -13,6 +14,8 @@ from absl import app, flags, logging
 from cmlm_tf.errors import UserError
 
 INTERRUPTED = 130
+#: By `time.monotonic`, when the command began; what takes long is imported later.
+STARTED = time.monotonic()
 
 # Fewer start-up notes of TensorFlow around the one line that a user needs. It is
 # read when TensorFlow is imported; the commands import this module before that.

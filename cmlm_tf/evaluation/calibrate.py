@@ -146,7 +146,10 @@ def _promise(table: SpeedTable, target: float) -> Promise:
 
 def _read(path: str | os.PathLike[str]) -> list[str]:
     require_text(os.fspath(path))
-    return list(read_lines(os.fspath(path)))
+    lines = list(read_lines(os.fspath(path)))
+    if not any(map(str.strip, lines)):
+        raise UserError(f"{path}: all lines are blank")
+    return lines
 
 
 def _measure(

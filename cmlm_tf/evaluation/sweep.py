@@ -1,7 +1,8 @@
 """Measures quality and speed of a translator at one setting after another."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
@@ -22,41 +23,49 @@ SETTING_SYMBOLS = {
 _WARM_UP_SENTENCES = 8
 
 
-def sweep(
-    translator: Translator,
-    sources: Sequence[str],
-    references: Sequence[str],
-    points: Iterable[UnmaskingOptions | BeamOptions],
-    num_resamples: int = 0,
-) -> Iterator[QualitySpeedRow]:
-    """Decodes a test set at every point and yields a row of the table for each.
+class Sweep:
+    """Decodes a test set at one setting after another.
 
-    Times leave out tracing and compiling: for each kind of graph a translator
-    first translates a few sentences, or with XLA, which compiles for every
-    shape, the whole set.
-
-    Args:
-        translator: of a student or a teacher.
-        sources: the test set's source side.
-        references: one for each source.
-        points: the options to measure.
-        num_resamples: bootstrap resamples for BLEU's interval; 0 for none.
-
-    Yields:
-        One row for each point, as soon as it is measured.
+    Times leave out tracing and compiling: for each kind of graph the translator
+    first translates a few sentences, or with XLA, which compiles for every shape,
+    the whole set.
     """
-    warm = set()
-    for options in points:
-        kind = getattr(options, "heuristic", getattr(options, "beam_size", None))
-        if kind not in warm:
-            some = sources if translator.xla else sources[:_WARM_UP_SENTENCES]
-            translator.translate(some, options)
-            warm.add(kind)
+
+    def __init__(
+        self,
+        translator: Translator,
+        sources: Sequence[str],
+        references: Sequence[str],
+        num_resamples: int = 0,
+    ):
+        """Takes a translator and a test set.
+
+        Args:
+            translator: of a student or a teacher.
+            sources: the test set's source side.
+            references: one for each source.
+            num_resamples: bootstrap resamples for BLEU's interval; 0 for none.
+        """
+        self._translator, self._num_resamples = translator, num_resamples
+        self._sources, self._references = sources, references
+        self._warm: set[Any] = set()
+
+    def measure(self, options: UnmaskingOptions | BeamOptions) -> QualitySpeedRow:
+        """Returns the row of the table for one setting."""
+        self._warm_up(options)
         start = time.perf_counter()
-        translations = translator.translate(sources, options)
+        translations = self._translator.translate(self._sources, options)
         seconds = time.perf_counter() - start
-        language = translator.loaded.target_language
-        yield _row(options, translations, references, language, seconds, num_resamples)
+        language = self._translator.loaded.target_language
+        texts = self._references, language
+        return _row(options, translations, *texts, seconds, self._num_resamples)
+
+    def _warm_up(self, options: UnmaskingOptions | BeamOptions) -> None:
+        kind = getattr(options, "heuristic", getattr(options, "beam_size", None))
+        if kind not in self._warm:
+            most = None if self._translator.xla else _WARM_UP_SENTENCES
+            self._translator.translate(self._sources[:most], options)
+            self._warm.add(kind)
 
 
 def _row(

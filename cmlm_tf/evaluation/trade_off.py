@@ -7,7 +7,7 @@ from absl import logging
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.evaluation.plots import plot_quality_speed
-from cmlm_tf.evaluation.sweep import sweep
+from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 
@@ -42,7 +42,8 @@ def measure_trade_off(
     ]
     rows = []
     for translator, options in ((teacher, beams), (student, points)):
-        for row in sweep(translator, sources, references, options):
+        sweep = Sweep(translator, sources, references)
+        for row in map(sweep.measure, options):
             logging.info("%s %s: BLEU %.2f", row.system, row.setting, row.bleu)
             rows.append(row)
     return rows

@@ -2,6 +2,7 @@
 
 import math
 import random
+import statistics
 
 import pytest
 
@@ -188,3 +189,23 @@ def test_tokenized_bleu_without_the_extra(monkeypatch):
     monkeypatch.setattr(bleu, "has_moses", lambda: False)
     with pytest.raises(UserError, match="sacremoses"):
         bleu.tokenized_bleu(["a"], ["a"], "de")
+
+
+def test_resamples_vary_as_the_bootstrap_of_sacrebleu():
+    hypotheses, references = map(_texts, _noisy_corpus(0, num_sentences=200))
+    values = bleu.resampled_bleu(hypotheses, references, num_resamples=1000)
+    score = bleu.sacre_bleu(hypotheses, references, num_resamples=1000)
+    assert len(values) == 1000
+    assert statistics.mean(values) == pytest.approx(score.value, abs=0.5)
+    assert 1.96 * statistics.stdev(values) == pytest.approx(score.confidence, rel=0.1)
+
+
+def test_resamples_are_the_same_for_all_systems():
+    """Two systems with the same matches in each sentence differ in no resample."""
+    references = _texts(_noisy_corpus(0, num_sentences=50)[1])
+    first, second = (
+        bleu.resampled_bleu([r.replace("rot", wrong) for r in references], references)
+        for wrong in ("rosa", "lila")
+    )
+    assert first == second and len(set(first)) > 100
+    assert bleu.resampled_bleu(references, references) == [100.0] * 200

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from absl import flags
@@ -166,3 +167,18 @@ def test_nothing_is_stored_if_a_target_cannot_be_reached(folder, tmp_path):
             [30.0],
         )
     assert load_calibration(tmp_path / "model") is None
+
+
+@pytest.mark.parametrize("blank", ["dev", "test"])
+def test_blank_lines_are_refused_before_anything_is_decoded(folder, tmp_path, blank):
+    path = tmp_path / "blank.en"
+    path.write_text("\n \n\n")
+    files = {"dev": folder / "dev.en", "test": folder / "test.en"} | {blank: path}
+    options = UnmaskingOptions(length_beam=2)
+    translator = mock.Mock()
+    with pytest.raises(UserError, match=f"{path}: all lines are blank"):
+        calibrate(
+            *(translator, model_dir("student"), files["dev"], options, _TARGETS),
+            files["test"],
+        )
+    translator.translate.assert_not_called()

@@ -1,26 +1,38 @@
 """Which of the paper's claims hold in measured figures, by fixed rules.
 
-Kreutzer et al. (2020), section 4. Systems are compared at equal speed: BLEU is
-interpolated between their settings, and the mean difference taken over the speeds
-that both reach. Differences up to `MARGIN` count as none.
+Kreutzer et al. (2020), section 4; docs/figures.md tells the rules.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cmlm_tf.evaluation.table import markdown_table
+from cmlm_tf.evaluation.figures.compare import (
+    FAILS,
+    HOLDS,
+    NOT_DECIDED,
+    SPEEDS,
+    Difference,
+    Row,
+    Scores,
+    all_of,
+    curve,
+    difference,
+    gain,
+    half_interval,
+)
 
-Row = dict[str, Any]
 Results = dict[str, dict[str, Any]]
 
-#: BLEU below which a difference says nothing.
+#: BLEU by which a system may be worse that is to be no worse.
 MARGIN = 0.1
-SPEEDS = np.arange(1.0, 11.01, 0.25)
 #: Of the paper, in tokens per iteration: mean and largest error of dev against test.
 MEAN_ERROR, LARGEST_ERROR = 0.3, 0.8
-_SHORT, _LONG = 30, 31
+#: Of the paper: what comb-thresh loses to the teacher, and at which speed.
+LOSS, LOSS_SPEED = 0.3, 4.0
+_SHORT, _LONG = (0, 30), (30, 10**6)
+_BEAMS = 2
 
 
 class Finding(NamedTuple):
@@ -28,7 +40,7 @@ class Finding(NamedTuple):
 
     Attributes:
         claim: in the paper's words, short.
-        verdict: `holds`, `fails`, `no difference` or `cannot be told`.
+        verdict: `holds`, `fails` or `not decided`.
         numbers: what the verdict rests on.
         figure: which figure shows it.
     """
@@ -45,247 +57,206 @@ def findings(results: Results) -> list[Finding]:
     Args:
         results: the JSON content of figures by their name.
     """
-    found: list[Finding] = []
-    for name, judge in _JUDGES.items():
-        if name in results:
-            found += judge(results[name])
-    return found
-
-
-def as_markdown(found: Sequence[Finding]) -> str:
-    """Renders findings as a table.
-
-    >>> print(as_markdown([Finding("a is b", "holds", "1 < 2", "tradeoff")]))
-    | claim | here | numbers | figure |
-    |:--|:--|:--|:--|
-    | a is b | holds | 1 < 2 | tradeoff |
-    <BLANKLINE>
-    """
-    return markdown_table(["claim", "here", "numbers", "figure"], found) + "\n"
-
-
-def side_by_side(models: Mapping[str, Sequence[Finding]]) -> str:
-    """Renders the findings of several models as one table, a claim a row.
-
-    >>> print(side_by_side({"small": [Finding("a is b", "holds", "1 < 2", "x")]}))
-    | claim | small |
-    |:--|:--|
-    | a is b | holds: 1 < 2 |
-    <BLANKLINE>
-
-    Args:
-        models: findings by the name of the model and its text.
-    """
-    cells: dict[str, dict[str, str]] = {}
-    for model, found in models.items():
-        for finding in found:
-            row = cells.setdefault(finding.claim, {})
-            row[model] = f"{finding.verdict}: {finding.numbers}"
-    rows = (
-        [claim, *(row.get(model, "") for model in models)]
-        for claim, row in cells.items()
-    )
-    return markdown_table(["claim", *models], rows) + "\n"
-
-
-def gain(
-    rows: Sequence[Row], better: dict[str, Any], worse: dict[str, Any]
-) -> tuple[float, float, float]:
-    """Compares BLEU at equal speed.
-
-    >>> rows = [{"system": s, "slowest": x, "bleu": 30.0 - x + (s == "a")}
-    ...         for s in "ab" for x in (1.0, 3.0)]
-    >>> gain(rows, {"system": "a"}, {"system": "b"})
-    (1.0, 1.0, 3.0)
-
-    Args:
-        rows: of a figure, with `slowest` and `bleu`.
-        better: fields that its rows have.
-        worse: likewise.
-
-    Returns:
-        The mean difference, and the slowest and the fastest speed of the comparison.
-
-    Raises:
-        ValueError: no speed is common to both.
-    """
-    curves = [_curve(rows, chosen) for chosen in (better, worse)]
-    low = max(speeds[0] for speeds, _ in curves)
-    high = min(speeds[-1] for speeds, _ in curves)
-    speeds = SPEEDS[(SPEEDS >= low) & (SPEEDS <= high)]
-    if not len(speeds):
-        raise ValueError("no common speed")
-    first, second = (np.interp(speeds, *curve) for curve in curves)
-    return float(np.mean(first - second)), float(speeds[0]), float(speeds[-1])
-
-
-def _curve(rows: Sequence[Row], chosen: dict[str, Any]) -> tuple[Any, Any]:
-    points = [
-        (row["slowest"], row["bleu"]) for row in rows if chosen.items() <= row.items()
+    return [
+        Finding(claim, verdict, numbers, name)
+        for name, judge in _JUDGES.items()
+        if name in results
+        for claim, verdict, numbers in judge(results[name])
     ]
-    return tuple(map(np.array, zip(*sorted(points), strict=True)))  # type: ignore
 
 
-def _compare(
-    claim: str,
-    figure: str,
-    rows: Sequence[Row],
-    better: dict[str, Any],
-    worse: dict[str, Any],
-) -> Finding:
+#: Claim, verdict and numbers.
+_Judged = tuple[str, str, str]
+
+
+def _compare(claim: str, rows: Sequence[Row], better: Row, worse: Row) -> _Judged:
     """Judges whether one system is better than another at equal speed."""
     try:
-        mean, low, high = gain(rows, better, worse)
+        gained, low, high = gain(rows, better, worse)
     except ValueError as error:
-        return Finding(claim, "cannot be told", str(error), figure)
-    numbers = f"{mean:+.2f} BLEU on average from {low:g} to {high:g} tokens/iteration"
-    return Finding(claim, _verdict(mean), numbers, figure)
+        return claim, NOT_DECIDED, str(error)
+    speeds = f"from {low:g} to {high:g} tokens/iteration"
+    return claim, gained.verdict, f"{gained} BLEU on average {speeds}"
 
 
-def _verdict(difference: float) -> str:
-    if abs(difference) <= MARGIN:
-        return "no difference"
-    return "holds" if difference > 0 else "fails"
+def _tradeoff(result: dict[str, Any]) -> list[_Judged]:
+    found = [
+        _compare(claim, result["rows"], {"system": better}, {"system": worse})
+        for better, worse, claim in (
+            ("fixed_k", "mask_predict", "fixed K beats fixed T"),
+            ("comb_thresh", "fixed_k", "comb-thresh beats fixed K"),
+            ("comb_thresh", "thresh", "thresh stays behind comb-thresh"),
+            ("comb_thresh", "fcomb_thresh", "fcomb-thresh stays behind comb-thresh"),
+        )
+    ]
+    return [*found, _loss(result["rows"])]
 
 
-def _tradeoff(result: dict[str, Any]) -> list[Finding]:
-    rows = result["rows"]
-    found = []
-    for better, worse, claim in (
-        ("fixed_k", "mask_predict", "fixed K beats fixed T"),
-        ("comb_thresh", "fixed_k", "comb-thresh beats fixed K"),
-        ("comb_thresh", "thresh", "thresh stays behind comb-thresh"),
-        ("comb_thresh", "fcomb_thresh", "fcomb-thresh stays behind comb-thresh"),
-    ):
-        sides = {"system": better}, {"system": worse}
-        found.append(_compare(claim, "tradeoff", rows, *sides))
-    speeds, bleu = _curve(rows, {"system": "comb_thresh"})
-    teacher = next(row["bleu"] for row in rows if row["setting"] == "beam 5")
-    loss = teacher - float(np.interp(4.0, speeds, bleu))
-    claim = "comb-thresh at 4 tokens/iteration loses less than 0.3 BLEU to the teacher"
-    verdict = "holds" if loss < 0.3 else "fails"
-    numbers = f"loses {loss:.2f}; teacher's beam 5 {teacher:.2f}"
-    return [*found, Finding(claim, verdict, numbers, "tradeoff")]
+def _loss(rows: Sequence[Row]) -> _Judged:
+    claim = (
+        f"comb-thresh at {LOSS_SPEED:g} tokens/iteration loses less than {LOSS:g} BLEU "
+        "to the teacher"
+    )
+    speeds, scores = curve(rows, {"system": "comb_thresh"})
+    if not speeds[0] <= LOSS_SPEED <= speeds[-1]:
+        return claim, NOT_DECIDED, f"its speeds are {speeds[0]:.2f} to {speeds[-1]:.2f}"
+    beam = next(row for row in rows if row["setting"] == "beam 5")
+    student = scores.at(np.array([LOSS_SPEED]), speeds)
+    lost = difference(Scores.of([beam]), student)
+    numbers = f"loses {lost.mean:.2f} ± {lost.half:.2f} BLEU; "
+    numbers += f"teacher's beam 5 {beam['bleu']:.2f}"
+    return claim, Difference(LOSS - lost.mean, lost.half).verdict, numbers
 
 
-def _strategies(result: dict[str, Any]) -> list[Finding]:
-    def mean(system: str) -> float:
-        wide = (r for r in result["rows"] if r["length_beam"] > 2)
-        return float(np.mean([r["bleu"] for r in wide if r["system"] == system]))
+def _strategies(result: dict[str, Any]) -> list[_Judged]:
+    def bleu(system: str) -> Scores:
+        wide = [r for r in result["rows"] if r["length_beam"] > _BEAMS]
+        return Scores.of([row for row in wide if row["system"] == system])
 
-    masked, sub, every = map(mean, ("update_masked", "update_masked_sub", "update_all"))
-    name = "BLEU on average over b > 2"
+    masked, sub, every = map(bleu, ("update_masked", "update_masked_sub", "update_all"))
+    name = f"BLEU on average over b > {_BEAMS}"
+    change = difference(sub, masked)
+    no_worse = HOLDS if change.mean >= -MARGIN else change.verdict
+    behind = [difference(other, every) for other in (sub, masked)]
     return [
-        Finding(
+        (
             "update-masked-sub is no worse than update-masked",
-            "holds" if sub - masked >= -MARGIN else "fails",
-            f"{sub - masked:+.2f} {name}",
-            "strategies",
+            no_worse,
+            f"{change} {name}",
         ),
-        Finding(
-            "update-all is behind past b = 2",
-            _verdict(min(sub, masked) - every),
-            f"{every - sub:+.2f} to update-masked-sub, {every - masked:+.2f} to "
-            f"update-masked, {name}",
-            "strategies",
+        (
+            f"update-all is behind past b = {_BEAMS}",
+            all_of(lead.verdict for lead in behind),
+            f"update-masked-sub leads by {behind[0]}, update-masked by {behind[1]} "
+            + name,
         ),
     ]
 
 
-def _passes(result: dict[str, Any]) -> list[Finding]:
+def _passes(result: dict[str, Any]) -> list[_Judged]:
     found = []
     for target in sorted({row["target"] for row in result["rows"]}):
-        curves: dict[str, list[float]] = {}
-        for row in result["rows"]:
-            if row["target"] == target:
-                curves.setdefault(row["system"], []).append(row["bleu"])
-        most = max(map(len, curves.values()))
-        filled = {k: v + v[-1:] * (most - len(v)) for k, v in curves.items()}
-        difference = float(
-            np.mean(np.subtract(filled["comb_thresh"], filled["fixed_k"]))
-        )
-        claim = f"comb-thresh is ahead of fixed K after each pass, at {target:g}"
-        numbers = f"{difference:+.2f} BLEU on average over {most} passes"
-        found.append(Finding(claim, _verdict(difference), numbers, "passes"))
+        rows = [row for row in result["rows"] if row["target"] == target]
+        most = max(row["iteration"] for row in rows)
+
+        def bleu(system: str, rows: list[Row] = rows, most: int = most) -> Scores:
+            chosen = [row for row in rows if row["system"] == system]
+            # After its last pass a system stays where it is.
+            chosen += chosen[-1:] * (most - len(chosen))
+            return Scores.of(chosen)
+
+        lead = difference(bleu("comb_thresh"), bleu("fixed_k"))
+        claim = f"comb-thresh is ahead of fixed K over all passes, at {target:g}"
+        claim += " tokens/iteration"
+        numbers = f"{lead} BLEU on average over {most} passes"
+        found.append((claim, lead.verdict, numbers))
     return found
 
 
-def _lengths(result: dict[str, Any]) -> list[Finding]:
-    def mean(system: str, first: int, last: int) -> float:
+def _lengths(result: dict[str, Any]) -> list[_Judged]:
+    def mean(system: str, lengths: tuple[int, int]) -> Scores:
+        first, last = lengths
         rows = [
             row
             for row in result["rows"]
             if row["system"] == system and first <= row["first_length"] < last
         ]
         total = sum(row["count"] * row["mean"] for row in rows)
-        return total / max(sum(row["count"] for row in rows), 1)
+        half = half_interval((row["count"], row["std"]) for row in rows)
+        return Scores(total / max(sum(row["count"] for row in rows), 1), half)
 
-    fixed_t = mean("mask_predict", 0, _SHORT)
-    short = {name: mean(name, 0, _SHORT) for name in ("fixed_k", "comb_thresh")}
-    found = [
-        Finding(
-            f"flexible iterations are fewer up to a length of {_SHORT}",
-            "holds" if max(short.values()) < fixed_t else "fails",
-            f"fixed K {short['fixed_k']:.2f}, comb-thresh {short['comb_thresh']:.2f}, "
-            f"fixed T {fixed_t:.2f} passes on average",
-            "lengths",
-        )
+    def judge(claim: str, more: str, less: Sequence[str], lengths: tuple[int, int]):
+        means = {name: mean(name, lengths) for name in (more, *less)}
+        if not all(scores.values for scores in means.values()):
+            return claim, NOT_DECIDED, "no sentence is so long"
+        verdict = all_of(difference(means[more], means[name]).verdict for name in less)
+        shown = ", ".join(f"{k} {v:.2f} ± {h:.2f}" for k, (v, h, _) in means.items())
+        return claim, verdict, f"{shown.replace('_', '-')} passes on average"
+
+    return [
+        judge(
+            f"flexible iterations are fewer up to a length of {_SHORT[1]}",
+            *("mask_predict", ("fixed_k", "thresh", "comb_thresh"), _SHORT),
+        ),
+        judge(
+            "comb-thresh spends most passes on longer sentences",
+            *("comb_thresh", ("mask_predict", "fixed_k", "thresh"), _LONG),
+        ),
+        judge(
+            "thresh spends fewer passes on longer sentences than fixed T",
+            *("mask_predict", ("thresh",), _LONG),
+        ),
     ]
-    systems = ("mask_predict", "fixed_k", "thresh", "comb_thresh")
-    long = {name: mean(name, _LONG, 10**6) for name in systems}
-    if all(long.values()):
-        numbers = ", ".join(f"{name} {value:.2f}" for name, value in long.items())
-        is_most = long["comb_thresh"] == max(long.values())
-        is_least = long["thresh"] == min(long.values())
-        for claim, holds in (
-            ("comb-thresh spends most passes on longer sentences", is_most),
-            ("thresh spends fewest passes on longer sentences", is_least),
-        ):
-            found.append(
-                Finding(claim, "holds" if holds else "fails", numbers, "lengths")
-            )
-    return found
 
 
-def _dev_test(result: dict[str, Any]) -> list[Finding]:
-    error = result["errors"]["comb_thresh"]
-    close = error["mean"] <= MEAN_ERROR and error["largest"] <= LARGEST_ERROR
-    numbers = f"error {error['mean']:.2f} on average, {error['largest']:.2f} at most"
-    claim = "dev and test speed are close (0.3 on average, 0.8 at most)"
-    return [Finding(claim, "holds" if close else "fails", numbers, "dev_test")]
+def _close(claim: str, result: dict[str, Any], x_name: str) -> list[_Judged]:
+    """Judges whether speeds on two texts are close, by the paper's two numbers.
+
+    These are of speeds from 1 to 11; faster ones do not count.
+    """
+    rows = [
+        row
+        for row in result["rows"]
+        if row["system"] == "comb_thresh" and round(row[x_name]) <= SPEEDS[-1]
+    ]
+    claim += f" ({MEAN_ERROR:g} on average, {LARGEST_ERROR:g} at most)"
+    if not rows:
+        return [(claim, NOT_DECIDED, f"all are faster than {SPEEDS[-1]:g}")]
+    errors, speeds = [row["error"] for row in rows], [row[x_name] for row in rows]
+    mean, largest = float(np.mean(errors)), max(errors)
+    close = mean <= MEAN_ERROR and largest <= LARGEST_ERROR
+    numbers = f"error {mean:.2f} on average, {largest:.2f} at most"
+    numbers += f", at {min(speeds):.1f} to {max(speeds):.1f} tokens/iteration"
+    return [(claim, HOLDS if close else FAILS, numbers)]
 
 
-def _probabilities(result: dict[str, Any]) -> list[Finding]:
+def _dev_test(result: dict[str, Any]) -> list[_Judged]:
+    return _close("dev and test speed are close", result, "dev")
+
+
+def _promises(result: dict[str, Any]) -> list[_Judged]:
+    return _close("speeds promised from dev are kept on test", result, "promised")
+
+
+def _probabilities(result: dict[str, Any]) -> list[_Judged]:
     ranks = [
         row
         for row in result["rows"]
         if row["temperature"] == 1.0 and row["group"].startswith("rank")
     ]
-    first, last = ranks[0], ranks[-1]
-    errors = ", ".join(f"{row['group']}: {100 * row['ece']:.1f} %" for row in ranks)
+
+    def error(row: Row) -> Scores:
+        bins = ((count, (p * (1 - p)) ** 0.5) for count, _, p in row["bins"])
+        return Scores(100 * row["ece"], 100 * half_interval(bins))
+
     claim = "probabilities of low ranks are worse calibrated"
-    verdict = "holds" if last["ece"] > first["ece"] else "fails"
-    return [Finding(claim, verdict, f"ECE {errors}", "probabilities")]
+    verdict = difference(error(ranks[-1]), error(ranks[0])).verdict
+    errors = ((row["group"], *error(row)) for row in ranks)
+    shown = (f"{name}: {ece:.1f} ± {half:.1f} %" for name, ece, half, _ in errors)
+    return [(claim, verdict, f"ECE {', '.join(shown)}")]
 
 
-def _temperature(result: dict[str, Any]) -> list[Finding]:
+def _temperature(result: dict[str, Any]) -> list[_Judged]:
     fitted = result["temperature"]
     found = []
     for system, name in (("comb_thresh", "comb"), ("fcomb_thresh", "fcomb")):
-        if fitted == 1.0:
-            continue
-        sides = ({"system": system, "temperature": t} for t in (fitted, 1.0))
         claim = f"better calibrated probabilities help {name}-thresh"
-        found.append(_compare(claim, "temperature", result["rows"], *sides))
+        if fitted == 1.0:
+            numbers = "the fitted temperature is 1: nothing changes"
+            found.append((claim, NOT_DECIDED, numbers))
+        else:
+            sides = ({"system": system, "temperature": t} for t in (fitted, 1.0))
+            found.append(_compare(claim, result["rows"], *sides))
     return found
 
 
-_JUDGES: dict[str, Callable[[dict[str, Any]], list[Finding]]] = {
+_JUDGES: dict[str, Callable[[dict[str, Any]], list[_Judged]]] = {
     "tradeoff": _tradeoff,
     "strategies": _strategies,
     "passes": _passes,
     "lengths": _lengths,
     "dev_test": _dev_test,
+    "promises": _promises,
     "probabilities": _probabilities,
     "temperature": _temperature,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.evaluation.figures.measure import BIN_WIDTH
 from cmlm_tf.evaluation.plots import SETTINGS, STYLES, label, save
 
 if TYPE_CHECKING:
@@ -67,22 +68,30 @@ def _tradeoff(figure: "Figure", result: Result) -> None:
 def _draw_tradeoff(axes: "Axes", result: Result) -> None:
     students = [row for row in result["rows"] if row["system"] != "teacher"]
     _bands(axes, students, "slowest")
-    beam = next(r["bleu"] for r in result["rows"] if r["setting"] == "beam 5")
-    axes.axhline(
-        beam, color="black", linestyle="--", label="teacher, beam 5", clip_on=False
-    )
-    if max(row["bleu"] for row in students) <= beam:
-        axes.set_ylim(top=beam)  # The border of the graph, as in the paper.
+    teacher = {
+        row["setting"]: row["bleu"]
+        for row in result["rows"]
+        if row["system"] == "teacher"
+    }
+    for setting, line in (("beam 5", "--"), ("greedy", ":")):
+        name = f"teacher, {setting}"
+        axes.axhline(teacher[setting], color="black", linestyle=line, label=name)
+    # The teacher's beam is the top border, as in the paper, unless a student is
+    # above it; a little room lets its line be seen.
+    values = [row["bleu"] for row in students] + list(teacher.values())
+    axes.set_ylim(top=max(values) + 0.05 * (max(values) - min(values)))
 
 
 def _strategies(figure: "Figure", result: Result) -> None:
     axes = _axes(figure, "length beam b (candidates)", _BLEU)
+    _whole_ticks(axes)
     _bands(axes, result["rows"], "length_beam")
     axes.legend(frameon=False, title=f"mask-predict, T={result['iterations']}")
 
 
 def _passes(figure: "Figure", result: Result) -> None:
     axes = _axes(figure, "passes", "SacreBLEU of the filled-in sequences")
+    _whole_ticks(axes)
     lines = dict(zip(sorted({r["target"] for r in result["rows"]}), "-:", strict=False))
     for (system, target), rows in _grouped(result["rows"], "system", "target"):
         x, y = _columns(rows, "iteration", "bleu")
@@ -92,18 +101,35 @@ def _passes(figure: "Figure", result: Result) -> None:
 
 
 def _lengths(figure: "Figure", result: Result) -> None:
-    axes = _axes(figure, "reference length (subwords)", "passes")
+    name = "reference length in subwords (between ticks a bin, systems side by side)"
+    axes = _axes(figure, name, "passes (mean, standard deviation)")
     groups = list(_grouped(result["rows"], "system"))
-    for number, ((system,), rows) in enumerate(groups):
+    for number, ((system,), rows) in enumerate(groups, start=1):
         # Side by side, so that error bars do not hide each other.
-        x = [row["first_length"] + 2 + 0.5 * (number - len(groups) / 2) for row in rows]
+        offset = BIN_WIDTH * number / (len(groups) + 1) - 0.5
+        x = [row["first_length"] + offset for row in rows]
         y, error = _columns(rows, "mean", "std")
         speed = result["speeds"][system]["speed"]
         name = f"{label(system)}, {rows[0]['setting']} ({speed:.1f})"
         style = _style(system) | {"elinewidth": 0.8}
         axes.errorbar(x, y, error, None, "", capsize=2, label=name, **style)
+    edges = _bin_edges(row["first_length"] for row in result["rows"])
+    step = len(edges) // _MOST_LABELS + 1
+    names = ["" if i % step else str(edge) for i, edge in enumerate(edges)]
+    axes.set_xticks([edge - 0.5 for edge in edges], names)
+    axes.set_xlim(edges[0] - 0.5, edges[-1] - 0.5)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, title="setting (tokens per iteration)")
+
+
+#: Of bins of lengths; of more, some ticks stay without.
+_MOST_LABELS = 14
+
+
+def _bin_edges(firsts: Iterable[int]) -> list[int]:
+    """Returns the first length of each bin and of the one after the last."""
+    found = set(firsts)
+    return list(range(min(found), max(found) + BIN_WIDTH + 1, BIN_WIDTH))
 
 
 def _dev_test(figure: "Figure", result: Result) -> None:
@@ -122,19 +148,17 @@ def _scatter(axes: "Axes", result: Result, x_name: str, y_name: str) -> None:
     for (system,), rows in _grouped(result["rows"], "system"):
         x, y = _columns(rows, x_name, y_name)
         error = result["errors"][system]
-        name = (
-            f"{label(system)}: error {error['mean']:.2f}, most {error['largest']:.2f}"
-        )
+        name = f"{label(system)}: error {error['mean']:.2f} on average, "
+        name += f"{error['largest']:.2f} at most"
         axes.plot(x, y, label=name, **_style(system) | {"linestyle": "none"})
     axes.legend(frameon=False)
 
 
 def _length_classifier(figure: "Figure", result: Result) -> None:
-    axes = _axes(figure, "", "share of sentences (%)")
+    axes = _axes(figure, "share of sentences (%)", "")
     names, shares = _columns(result["rows"], "measure", "share")
     axes.barh(names[::-1], [100 * share for share in shares[::-1]], color=STYLES[0][0])
     axes.set_xlim(0, 100)
-    axes.set(xlabel="share of sentences (%)", ylabel="predicted length is")
 
 
 def _probabilities(figure: "Figure", result: Result) -> None:
@@ -154,7 +178,7 @@ def _probabilities(figure: "Figure", result: Result) -> None:
 
 
 #: Of all groups of predictions, and the fewest that make a point.
-_SHOWN_GROUPS = ("all", "rank from 1", "rank from 9")
+_SHOWN_GROUPS = ("all", "rank 1", "ranks 9 to 16")
 _FEWEST = 20
 
 
@@ -191,6 +215,12 @@ def _style_axes(axes: "Axes", x_label: str, y_label: str) -> "Axes":
     axes.set_axisbelow(True)
     axes.grid(color="0.9", linewidth=0.6)
     return axes
+
+
+def _whole_ticks(axes: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _bands(axes: "Axes", rows: Sequence[Row], x_name: str) -> None:

@@ -3,12 +3,12 @@
 Points are shared: a figure measures only what no earlier one has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmlm_tf.calibration import Point, SpeedTable, is_faster
 from cmlm_tf.decoding.strategies import STRATEGIES
-from cmlm_tf.evaluation.figures.workbench import Split, Workbench
+from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.evaluation.speed_search import find_settings
 from cmlm_tf.evaluation.sweep import describe
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
@@ -30,10 +30,11 @@ PASSES_SPEEDS = (3.5, 5.0)
 LENGTHS_SPEED = 5.0
 BIN_WIDTH = 5
 PROMISES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+PASSES_SYSTEMS = ("mask_predict", "fixed_k", "comb_thresh")
 DEV_TEST_SYSTEMS = ("comb_thresh", "fixed_k")
 Rows = list[dict[str, Any]]
 Result = dict[str, Any]
-QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed")
+QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed", "resampled")
 
 
 def tradeoff(bench: Workbench) -> Result:
@@ -44,6 +45,7 @@ def tradeoff(bench: Workbench) -> Result:
         for heuristic, settings in SETTINGS.items()
         for setting in settings
     ]
+    bench.expect(len(teacher + student))
     rows = []
     for options in teacher + student:
         system, setting = describe(options)
@@ -54,7 +56,8 @@ def tradeoff(bench: Workbench) -> Result:
 
 def strategies(bench: Workbench) -> Result:
     """BLEU of the update strategies against the length beam (figure 2)."""
-    most = min(MOST_BEAMS, bench.student.model.config.max_length)
+    most = min(MOST_BEAMS, bench.longest)
+    bench.expect(len(STRATEGIES))
     rows = []
     for strategy in STRATEGIES:
         options = UnmaskingOptions(
@@ -115,31 +118,37 @@ def by_length(table: dict[str, Sequence[int]]) -> Rows:
 
 
 def passes(bench: Workbench) -> Result:
-    """BLEU after each pass, at two speeds (section 4.3)."""
+    """BLEU after each pass, at two speeds (section 4.3).
+
+    `bleu_ci` is that at the end, at the nearest speed of the trade-off.
+    """
+    bench.expect(sum(len(SETTINGS[h]) + len(PASSES_SPEEDS) for h in PASSES_SYSTEMS))
     rows = []
-    for heuristic in ("mask_predict", "fixed_k", "comb_thresh"):
-        table = _speed_table(bench, heuristic, bench.test)
+    for heuristic in PASSES_SYSTEMS:
+        measured = {
+            setting: bench.quality(options_of(bench, heuristic, setting), bench.test)
+            for setting in SETTINGS[heuristic]
+        }
+        table = _speed_table(bench, heuristic, measured)
         for target in PASSES_SPEEDS:
             within = min(max(target, table.points[0][0]), table.points[-1][0])
             options = options_of(bench, heuristic, table.promise(within).setting)
             point = bench.passes(options, bench.test)
+            speed = point["slowest"]
+            nearest = min(measured.values(), key=lambda p: abs(p["slowest"] - speed))
             system, setting = describe(options)
-            rows += [
-                {
-                    "system": system,
-                    "setting": setting,
-                    "target": target,
-                    "speed": point["slowest"],
-                    "iteration": number,
-                    "bleu": bleu,
-                }
-                for number, bleu in enumerate(point["bleu"], start=1)
-            ]
+            row = {"system": system, "setting": setting, "target": target}
+            row |= {"speed": speed, "bleu_ci": nearest["bleu_ci"]}
+            lists = take(point, ("bleu", "resampled"))
+            for number, values in enumerate(zip(*lists.values(), strict=True), start=1):
+                numbered = zip(lists, values, strict=True)
+                rows.append(row | {"iteration": number, **dict(numbered)})
     return {"rows": rows}
 
 
 def dev_test(bench: Workbench) -> Result:
     """Speed on dev against speed on test for the same settings (section 4.2)."""
+    bench.expect(sum(2 * len(SETTINGS[heuristic]) for heuristic in DEV_TEST_SYSTEMS))
     rows: Rows = []
     errors = {}
     for heuristic in DEV_TEST_SYSTEMS:
@@ -188,8 +197,8 @@ def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOpt
 
 
 def take(point: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Returns some fields of a point."""
-    return {name: point[name] for name in names}
+    """Returns some fields of a point, those that it has."""
+    return {name: point[name] for name in names if name in point}
 
 
 def _error(rows: Rows, system: str) -> dict[str, float]:
@@ -198,12 +207,13 @@ def _error(rows: Rows, system: str) -> dict[str, float]:
     return {"mean": sum(found) / len(found), "largest": max(found)}
 
 
-def _speed_table(bench: Workbench, heuristic: str, split: Split) -> SpeedTable:
-    """Makes a table of the settings of the trade-off, on a text."""
+def _speed_table(
+    bench: Workbench, heuristic: str, measured: Mapping[float, Result]
+) -> SpeedTable:
+    """Makes a table of settings and their points that has no slower ones."""
     points: list[Point] = []
-    for setting in SETTINGS[heuristic]:
-        options = options_of(bench, heuristic, setting)
-        point = Point(bench.quality(options, split)["slowest"], setting)
+    for setting, quality in measured.items():
+        point = Point(quality["slowest"], setting)
         if not points or is_faster(heuristic, point, points[-1]):
             points.append(point)
     return _table(bench, heuristic, points)

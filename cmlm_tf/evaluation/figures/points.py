@@ -1,6 +1,7 @@
 """Measured points: each is kept in a small file as soon as it is finished."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 from absl import logging
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.figures.shapes import require
 from cmlm_tf.files import atomic_write, json_hash, read_json
 
 
@@ -18,57 +20,82 @@ class PointStore:
 
     Attributes:
         num_measured: points that were measured, not read.
+        figure: what the points are for, in the log.
+        expected: of how many points the figure is made; None while that is not
+            known.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], time_budget: float | None = None
-    ):
+    def __init__(self, folder: str | os.PathLike[str], deadline: float = math.inf):
         """Opens a folder.
 
         Args:
             folder: holds a JSON file for each point.
-            time_budget: seconds after which no new point is begun.
+            deadline: the reading of `time.monotonic` after which no new point is
+                begun.
         """
         self._folder = Path(folder)
-        self._start, self._time_budget = time.monotonic(), time_budget
+        self._deadline = deadline
         self.num_measured = 0
+        self.figure = ""
+        self.expected: int | None = None
+        self._count = 0
+
+    def begin(self, figure: str) -> None:
+        """Counts points anew, for another figure."""
+        self.figure, self._count = figure, 0
+        self.expected = None
 
     def get(
-        self, key: dict[str, Any], measure: Callable[[], dict[str, Any]]
+        self,
+        key: dict[str, Any],
+        measure: Callable[[], dict[str, Any]],
+        shape: Any = None,
     ) -> dict[str, Any]:
         """Returns a point, measured unless it is there.
 
         Args:
             key: all that the point depends on; can be written as JSON.
             measure: called if need be; returns what can be written as JSON.
+            shape: what a point from a file must hold; see `require`.
 
         Raises:
             UserError: a file is damaged, or the time is up.
         """
+        self._count += 1
         path = self._folder / f"{json_hash(key)[:20]}.json"
         if path.exists():
-            return _read(path, key)
-        used = time.monotonic() - self._start
-        if self._time_budget is not None and used > self._time_budget:
+            return _read(path, key, shape or {})
+        start = time.monotonic()
+        if start > self._deadline:
             raise UserError(
                 f"time is up after {self.num_measured} new points: the same command "
                 "goes on"
             )
-        start = time.monotonic()
         result = measure()
         seconds = round(time.monotonic() - start, 2)
         with atomic_write(path) as temporary:
             content = {"key": key, "seconds": seconds, "result": result}
             temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
         self.num_measured += 1
-        shown = {k: v for k, v in key.items() if "sha256" not in k}
-        logging.info("point %d, %.1f s: %s", self.num_measured, seconds, shown)
+        total = self.expected or "as many as the search takes"
+        place = f"{self.figure}: point {self._count} of {total}"
+        logging.info("%s, %.1f s: %s", place, seconds, _in_short(key))
         return result
 
 
-def _read(path: Path, key: dict[str, Any]) -> dict[str, Any]:
-    content = read_json(path)
-    is_point = isinstance(content, dict) and isinstance(content.get("result"), dict)
-    if not is_point or json_hash(content.get("key")) != json_hash(key):
-        raise UserError(f"{path}: not the point that its name says")
+def _in_short(key: dict[str, Any]) -> str:
+    """Tells what a point is, without hashes and what is turned off.
+
+    >>> _in_short({"kind": "quality", "text_sha256": "0", "options": {"beam_size": 5}})
+    'kind=quality beam_size=5'
+    """
+    fields = {k: v for k, v in key.items() if k != "options" and "sha256" not in k}
+    fields |= key.get("options", {})
+    return " ".join(f"{k}={v}" for k, v in fields.items() if v)
+
+
+def _read(path: Path, key: dict[str, Any], shape: Any) -> dict[str, Any]:
+    content = require(read_json(path), {"key": {}, "result": shape}, str(path))
+    if json_hash(content["key"]) != json_hash(key):
+        raise UserError(f"{path}: key: not that of the point that the name says")
     return content["result"]

@@ -1,18 +1,21 @@
 """Models and texts on which figures are measured, and the kinds of points."""
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, sacre_bleu
+from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, resampled_bleu, sacre_bleu
 from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
+from cmlm_tf.evaluation.figures.shapes import POINTS
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.evaluation.speed import speed_of
-from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.modeling.model_dir import model_sizes, read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.student_translator import StudentTranslator
 from cmlm_tf.translation import Translation
@@ -51,19 +54,25 @@ class Split:
 
 
 def read_split(name: str, corpus: str, most_lines: int | None) -> Split:
-    """Reads the first lines of a corpus; see `open_corpus`."""
+    """Reads the first lines of a corpus; see `open_corpus`.
+
+    Raises:
+        UserError: it cannot be read, or all lines of a side are blank.
+    """
     pairs = list(open_corpus(corpus))[:most_lines]
+    if not all(any(map(str.strip, side)) for side in zip(*pairs, strict=True)):
+        raise UserError(f"{name}: {corpus}: all lines of a side are blank")
     sources, references = zip(*pairs, strict=True)
     return Split(name, sources, references)
 
 
 class Workbench:
-    """Measures points and keeps them.
+    """Measures points and keeps them; a model is loaded when it is needed.
 
     Attributes:
         dev: the development set.
         test: the test set.
-        student: the student.
+        longest: the most subwords of a text that the student translates at once.
         length_beam: candidates where a figure says nothing else.
     """
 
@@ -76,7 +85,7 @@ class Workbench:
         test: Split,
         **kwargs: Any,
     ):
-        """Loads both models.
+        """Reads what both models are.
 
         Args:
             store: keeps the points.
@@ -90,20 +99,32 @@ class Workbench:
             UserError: a directory is no model of that role.
         """
         self.dev, self.test = dev, test
-        self._store = store
-        student, self.teacher = (
-            load_translator(folder, **kwargs) for folder in (student_dir, teacher_dir)
-        )
-        if not isinstance(student, StudentTranslator):
-            raise UserError(f"{student_dir}: not a student")
-        if self.teacher.loaded.role != "teacher":
-            raise UserError(f"{teacher_dir}: not a teacher")
-        self.student = student
-        self.length_beam = min(5, student.model.config.max_length)
-        self._hashes = {
-            role: read_description(folder)["weights_sha256"][:16]
-            for role, folder in (("student", student_dir), ("teacher", teacher_dir))
-        }
+        self._store, self._kwargs = store, kwargs
+        self._folders = {"student": student_dir, "teacher": teacher_dir}
+        described = {k: read_description(v) for k, v in self._folders.items()}
+        for role, folder in self._folders.items():
+            if described[role]["role"] != role:
+                raise UserError(f"{folder}: not a {role}")
+        self.longest = model_sizes(student_dir, described["student"]).max_length
+        self.length_beam = min(5, self.longest)
+        self._language = described["student"]["target_language"]
+        self._hashes = {k: v["weights_sha256"][:16] for k, v in described.items()}
+
+    @functools.cached_property
+    def student(self) -> StudentTranslator:
+        """The student."""
+        translator = load_translator(self._folders["student"], **self._kwargs)
+        assert isinstance(translator, StudentTranslator)
+        return translator
+
+    @functools.cached_property
+    def teacher(self) -> Translator:
+        """The teacher."""
+        return load_translator(self._folders["teacher"], **self._kwargs)
+
+    def expect(self, num_points: int) -> None:
+        """Says of how many points the figure at hand is made, for the log."""
+        self._store.expected = num_points
 
     def quality(
         self,
@@ -122,8 +143,9 @@ class Workbench:
             temperature: divides the student's logits.
 
         Returns:
-            `bleu`, `bleu_ci` (half the 95 % interval), `chrf`, and tokens per
-            iteration as `slowest`, `selected`, `summed`.
+            `bleu`, `bleu_ci` (half the 95 % interval), `chrf`, `resampled` (see
+            `resampled_bleu`; older points lack it), and tokens per iteration as
+            `slowest`, `selected`, `summed`.
         """
         more = {"oracle": oracle, "temperature": temperature}
         return self.point(
@@ -141,12 +163,12 @@ class Workbench:
         return self._scores([t.text for t in translations], split) | speed
 
     def _scores(self, hypotheses: Sequence[str], split: Split) -> dict[str, Any]:
-        language = self.student.loaded.target_language
-        bleu = sacre_bleu(hypotheses, split.references, language, NUM_RESAMPLES)
+        bleu = sacre_bleu(hypotheses, split.references, self._language, NUM_RESAMPLES)
         return {
             "bleu": bleu.value,
             "bleu_ci": bleu.confidence,
             "chrf": chrf(hypotheses, split.references).value,
+            "resampled": resampled_bleu(hypotheses, split.references, self._language),
         }
 
     def beams(
@@ -185,8 +207,8 @@ class Workbench:
         """Measures BLEU of the filled-in sequences after each pass.
 
         Returns:
-            `bleu`, a list by pass, of the candidates that are selected in the end;
-            and tokens per iteration as in `quality`.
+            `bleu` and `resampled`, lists by pass, of the candidates that are selected
+            in the end; and tokens per iteration as in `quality`.
         """
         options = dataclasses.replace(options, trace=True)
 
@@ -194,16 +216,14 @@ class Workbench:
             translations = self._translate(options, split, False)
             speed = dataclasses.asdict(speed_of(translations))
             last = min(max(t.iterations for t in translations), MOST_PASSES)
-            language = self.student.loaded.target_language
-            bleu = [
-                sacre_bleu(
-                    [self._text_after(t, number) for t in translations],
-                    split.references,
-                    language,
-                ).value
+            texts = [
+                [self._text_after(t, number) for t in translations]
                 for number in range(1, last + 1)
             ]
-            return {"bleu": bleu} | speed
+            rest = split.references, self._language
+            bleu = [sacre_bleu(lines, *rest).value for lines in texts]
+            resampled = [resampled_bleu(lines, *rest) for lines in texts]
+            return {"bleu": bleu, "resampled": resampled} | speed
 
         return self.point("passes", options, split, {}, measure)
 
@@ -254,4 +274,4 @@ class Workbench:
         key = {"kind": kind, **split.key, "weights_sha256": self._hashes[role], **more}
         if options is not None:
             key |= {"options": dataclasses.asdict(options)}
-        return self._store.get(key, measure)
+        return self._store.get(key, measure, POINTS[kind])

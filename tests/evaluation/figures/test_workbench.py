@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.bleu import CorpusScore
+from cmlm_tf.evaluation.bleu import CorpusScore, resampled_bleu
 from cmlm_tf.evaluation.figures import workbench
 from cmlm_tf.evaluation.figures.lengths import predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
@@ -71,6 +71,8 @@ def test_quality_is_that_of_the_translations(bench):
         assert point["bleu"] == pytest.approx(_bleu(translations))
         assert point["slowest"] == pytest.approx(_speed(translations))
         assert point["bleu_ci"] == 1.0
+        texts = [translation.text for translation in translations]
+        assert point["resampled"] == resampled_bleu(texts, REFERENCES, "de")
 
 
 def test_oracle_lengths_and_temperature_change_the_point(bench):
@@ -115,6 +117,7 @@ def test_bleu_after_each_pass(bench):
     traced = dataclasses.replace(FIXED, trace=True)
     translations = bench.student.translate(SOURCES, traced)
     assert len(point["bleu"]) == max(t.iterations for t in translations)
+    assert len(point["resampled"]) == len(point["bleu"])
     assert point["bleu"][-1] == pytest.approx(bench.quality(FIXED, TEST)["bleu"])
     texts = []
     for translation in translations:
@@ -157,3 +160,11 @@ def test_the_first_lines_of_a_corpus(tmp_path):
     split = read_split("dev", corpus, 2)
     assert (split.sources, split.references) == (("a", "b"), ("d", "e"))
     assert read_split("dev", corpus, None).key != split.key
+
+
+def test_a_corpus_without_text_is_named(tmp_path):
+    (tmp_path / "a.en").write_text("a\nb\n")
+    (tmp_path / "a.de").write_text(" \n\n")
+    corpus = f"files:{tmp_path}/a.en,{tmp_path}/a.de"
+    with pytest.raises(UserError, match="^dev: files:.*: all lines of a side are"):
+        read_split("dev", corpus, None)

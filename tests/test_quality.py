@@ -1,0 +1,42 @@
+"""benchmarks/quality.py measures nothing twice."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.tiny_models import WORDS, model_dir
+
+_ROOT = Path(__file__).parents[1]
+
+
+def _run(folder, settings):
+    test = f"--test=tiny=files:{folder}/a.en,{folder}/a.de"
+    result = subprocess.run(
+        [sys.executable, str(_ROOT / "benchmarks" / "quality.py"), test]
+        + [f"--{role}_dir={model_dir(role)}" for role in ("teacher", "student")]
+        + [f"--settings={settings}", "--length_beams=2", "--num_resamples=10"]
+        + [f"--output={folder}/quality.json"],
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+def test_a_second_run_measures_what_is_new(tmp_path):
+    for name, first in (("a.en", 0), ("a.de", 20)):
+        lines = (" ".join(WORDS[first + i : first + i + 4]) for i in range(4))
+        (tmp_path / name).write_text("\n".join(lines) + "\n", "utf-8")
+    first = _run(tmp_path, "fixed_k:2")
+    assert "quality: point 3 of 3" in first.stderr
+    rows = json.loads((tmp_path / "quality.json").read_text("utf-8"))["rows"]
+    second = _run(tmp_path, "fixed_k:2,fixed_k:3")
+    assert "point 3 of" not in second.stderr
+    assert "quality: point 4 of 4" in second.stderr
+    more = json.loads((tmp_path / "quality.json").read_text("utf-8"))["rows"]
+    assert more[:3] == rows and more[3]["row"]["setting"] == "K=3, b=2"
+    assert [row["test"] for row in more] == ["tiny"] * 4
+    assert "| fixed_k | K=3, b=2 |" in second.stdout
