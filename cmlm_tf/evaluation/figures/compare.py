@@ -118,7 +118,7 @@ def all_of(verdicts: Iterable[str]) -> str:
 
 
 def gain(
-    rows: Sequence[Row], better: Row, worse: Row
+    rows: Sequence[Row], better: Row, worse: Row, passes: str = "slowest"
 ) -> tuple[Difference, float, float]:
     """Compares BLEU at equal speed.
 
@@ -133,9 +133,10 @@ def gain(
     (Difference(mean=1.0, half=0.0), 1.0, 3.0)
 
     Args:
-        rows: of a figure, with `slowest`, `bleu` and `bleu_ci`.
+        rows: of a figure, with speed, `bleu` and `bleu_ci`.
         better: fields that its rows have.
         worse: likewise.
+        passes: whose passes make the speed: `slowest`, `selected` or `summed`.
 
     Returns:
         The difference, and the slowest and the fastest speed of the comparison.
@@ -143,7 +144,7 @@ def gain(
     Raises:
         ValueError: no speed is common to both.
     """
-    curves = [curve(rows, chosen) for chosen in (better, worse)]
+    curves = [curve(rows, chosen, passes) for chosen in (better, worse)]
     low = max(known[0] for known, _ in curves)
     high = min(known[-1] for known, _ in curves)
     speeds = SPEEDS[(SPEEDS >= low) & (SPEEDS <= high)]
@@ -153,16 +154,19 @@ def gain(
     return difference(first, second), float(speeds[0]), float(speeds[-1])
 
 
-def curve(rows: Sequence[Row], chosen: Row) -> tuple[list[float], Scores]:
+def curve(
+    rows: Sequence[Row], chosen: Row, passes: str = "slowest"
+) -> tuple[list[float], Scores]:
     """Returns speeds, from slow to fast, and BLEU at each.
 
     Args:
-        rows: of a figure, with `slowest`, `bleu` and `bleu_ci`.
+        rows: of a figure, with speed, `bleu` and `bleu_ci`.
         chosen: fields that the rows of the curve have.
+        passes: as of `gain`.
     """
     found = [row for row in rows if chosen.items() <= row.items()]
-    found.sort(key=lambda row: (row["slowest"], row["bleu"]))
-    return [row["slowest"] for row in found], Scores.of(found)
+    found.sort(key=lambda row: (row[passes], row["bleu"]))
+    return [row[passes] for row in found], Scores.of(found)
 
 
 def half_interval(groups: Iterable[tuple[int, float]]) -> float:

@@ -8,10 +8,12 @@ HOLDS, FAILS, NOT_DECIDED = "holds", "fails", "not decided"
 
 
 def _line(system, points, half=0.1, **more):
-    return [
-        {"system": system, "slowest": speed, "bleu": bleu, "bleu_ci": half, **more}
-        for speed, bleu in points
-    ]
+    """Rows whose selected candidates take half of the slowest ones' passes."""
+    rows = []
+    for speed, bleu in points:
+        speeds = {"slowest": speed, "selected": 2 * speed}
+        rows.append({"system": system, "bleu": bleu, "bleu_ci": half, **speeds, **more})
+    return rows
 
 
 def _verdicts(**results):
@@ -33,12 +35,22 @@ def _tradeoff(half, last_speed=8.0):
 
 def test_trade_off():
     verdicts = [HOLDS, HOLDS, NOT_DECIDED, FAILS, HOLDS]
-    assert _verdicts(tradeoff=_tradeoff(0.05)) == verdicts
+    assert _verdicts(tradeoff=_tradeoff(0.05)) == verdicts * 2
     # A loss of 0.2 ± 0.14 can be 0.3.
-    assert _verdicts(tradeoff=_tradeoff(0.1)) == [*verdicts[:-1], NOT_DECIDED]
-    assert _verdicts(tradeoff=_tradeoff(1.0)) == [NOT_DECIDED] * 5
-    slow = findings({"tradeoff": _tradeoff(0.05, 3.0)})[-1]
-    assert slow.verdict == NOT_DECIDED and slow.numbers.endswith("1.00 to 3.00")
+    assert _verdicts(tradeoff=_tradeoff(0.1)) == [*verdicts[:-1], NOT_DECIDED] * 2
+    assert _verdicts(tradeoff=_tradeoff(1.0)) == [NOT_DECIDED] * 10
+
+
+def test_the_trade_off_is_judged_by_both_counts_of_passes():
+    found = findings({"tradeoff": _tradeoff(0.05, 3.0)})
+    slowest, selected = found[:5], found[5:]
+    assert slowest[-1].verdict == NOT_DECIDED
+    assert slowest[-1].numbers.endswith("1.00 to 3.00")
+    assert selected[-1].verdict == HOLDS
+    assert [f.numbers.partition(" from ")[2] for f in (slowest[0], selected[0])] == [
+        "1 to 3 tokens/iteration",
+        "2 to 6 tokens/iteration",
+    ]
 
 
 def test_systems_without_a_common_speed_cannot_be_compared():
