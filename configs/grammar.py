@@ -30,6 +30,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
 
     config.training = ml_collections.ConfigDict()
     config.training.max_steps = 1300 if role == "teacher" else 3600  # updates in all
+    config.training.initial_dir = ""  # a model to go on from, such as a trained one
     config.training.warmup_steps = 200  # updates of rising learning rate
     config.training.learning_rate_scale = 1.0  # times that of Vaswani et al.
     config.training.cooldown_steps = 0  # last updates; in them the rate falls to zero

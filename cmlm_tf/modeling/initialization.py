@@ -1,4 +1,4 @@
-"""Starts the student from the teacher's weights (paper, section 4)."""
+"""Starts a model from another's weights: a student from its teacher's (section 4)."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.transformer import Transformer
 
-#: Sizes that no weight of the teacher depends on.
+#: Sizes that no weight that is copied depends on.
 _FREE_SIZES = frozenset({"dropout", "max_length"})
 
 
 @dataclasses.dataclass(frozen=True)
 class InitializationReport:
-    """Which weights came from the teacher and which are new.
+    """Which weights came from the other model and which are new.
 
     Attributes:
-        copied: paths of the student's weights set from the teacher's.
-        new: paths of the student's weights that the teacher does not have.
+        copied: paths of the weights that were set from the other model's.
+        new: paths of the weights that the other model does not have.
     """
 
     copied: tuple[str, ...]
@@ -27,17 +27,15 @@ class InitializationReport:
 
     def __str__(self) -> str:
         new = ", ".join(self.new) or "none"
-        return f"{len(self.copied)} weights from the teacher; new: {new}"
+        return f"{len(self.copied)} weights copied; new: {new}"
 
 
-def initialize_from_teacher(
-    student: Transformer, teacher: Transformer
-) -> InitializationReport:
+def initialize_from(model: Transformer, initial: Transformer) -> InitializationReport:
     """Copies every weight that both models have under the same name.
 
     Args:
-        student: its corresponding weights are overwritten.
-        teacher: a model of the same sizes and vocabulary.
+        model: its corresponding weights are overwritten.
+        initial: a model of the same sizes and vocabulary.
 
     Returns:
         The report of copied and new weights.
@@ -45,26 +43,26 @@ def initialize_from_teacher(
     Raises:
         UserError: where the sizes differ.
     """
-    check_sizes(student.config, teacher.config)
-    source, target = dict(named_weights(teacher)), dict(named_weights(student))
+    check_sizes(model.config, initial.config)
+    source, target = dict(named_weights(initial)), dict(named_weights(model))
     copied = tuple(name for name in target if name in source)
     for name in copied:
         target[name].assign(source[name])
     return InitializationReport(copied, tuple(n for n in target if n not in source))
 
 
-def check_sizes(student: TransformerConfig, teacher: TransformerConfig) -> None:
-    """Checks that a student can start from a teacher's weights.
+def check_sizes(sizes: TransformerConfig, initial: TransformerConfig) -> None:
+    """Checks that a model of some sizes can start from the weights of another.
 
     Raises:
         UserError: where the sizes differ; names the first and both values.
     """
-    for name, theirs in dataclasses.asdict(teacher).items():
-        own = getattr(student, name)
+    for name, theirs in dataclasses.asdict(initial).items():
+        own = getattr(sizes, name)
         if own != theirs and name not in _FREE_SIZES:
             raise UserError(
-                f"student and teacher differ in size: model.{name} is {own} in the "
-                f"student, {theirs} in the teacher"
+                f"the models differ in size: model.{name} is {own} here, {theirs} in "
+                "the one to start from"
             )
 
 

@@ -1,5 +1,7 @@
 """From a config to a model that `fit` can train."""
 
+from typing import NamedTuple
+
 import keras
 import ml_collections
 import tensorflow as tf
@@ -8,7 +10,7 @@ from absl import logging
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.initialization import check_sizes, initialize_from_teacher
+from cmlm_tf.modeling.initialization import check_sizes, initialize_from
 from cmlm_tf.modeling.model_dir import (
     ROLES,
     dtype_policy,
@@ -28,25 +30,49 @@ def transformer_config(
     return TransformerConfig(vocab_size=subwords.vocab_size, **config.model)
 
 
-def check_teacher(
-    config: ml_collections.ConfigDict, subwords: SubwordModel, sizes: TransformerConfig
+class Start(NamedTuple):
+    """Where a model's first weights come from.
+
+    Attributes:
+        model_dir: a model directory.
+        role: what it must hold, `teacher` or `student`.
+    """
+
+    model_dir: str
+    role: str
+
+
+def start_of(config: ml_collections.ConfigDict) -> Start | None:
+    """Returns the model that training starts from, or None for random weights.
+
+    A student starts from its teacher, unless `training.initial_dir` names a student.
+    """
+    if config.training.initial_dir:
+        return Start(config.training.initial_dir, config.role)
+    if config.role == "student":
+        return Start(config.student.teacher_dir, "teacher")
+    return None
+
+
+def check_start(
+    start: Start, subword_model: str, subwords: SubwordModel, sizes: TransformerConfig
 ) -> None:
-    """Checks that a student's teacher exists and has its vocabulary and sizes.
+    """Checks that the model to start from has the right role, vocabulary and sizes.
 
     Raises:
-        UserError: names what differs, or what is wrong with the teacher.
+        UserError: names what differs, or what is wrong with that model.
     """
-    teacher_dir = config.student.teacher_dir
-    teacher = read_description(teacher_dir)
-    if teacher["role"] != "teacher":
-        raise UserError(f"{teacher_dir}: holds a {teacher['role']}, not a teacher")
-    if teacher["subword_sha256"] != subwords.sha256:
+    model_dir = start.model_dir
+    found = read_description(model_dir)
+    if found["role"] != start.role:
+        raise UserError(f"{model_dir}: holds a {found['role']}, not a {start.role}")
+    if found["subword_sha256"] != subwords.sha256:
         raise UserError(
-            f"the student's vocabulary {config.data.subword_model} (sha256 "
-            f"{subwords.sha256[:12]}...) is not that of its teacher {teacher_dir} "
-            f"(sha256 {teacher['subword_sha256'][:12]}...)"
+            f"the vocabulary {subword_model} (sha256 {subwords.sha256[:12]}...) is not "
+            f"that of the model to start from, {model_dir} (sha256 "
+            f"{found['subword_sha256'][:12]}...)"
         )
-    check_sizes(sizes, model_sizes(teacher_dir, teacher))
+    check_sizes(sizes, model_sizes(model_dir, found))
 
 
 def build(
@@ -62,8 +88,7 @@ def build(
         strategy: where the variables live.
 
     Returns:
-        The compiled training model; a student is not yet initialised from its
-        teacher.
+        The compiled training model, its weights random.
     """
     keras.utils.set_random_seed(config.seed)
     with dtype_policy(config.training.dtype), strategy.scope():
@@ -79,12 +104,10 @@ def build(
     return training
 
 
-def initialize_student(
-    config: ml_collections.ConfigDict, training: TrainingModel
-) -> None:
-    """Copies the teacher's weights into the student and reports what is new."""
-    teacher = load_model(config.student.teacher_dir)
-    logging.info("student: %s", initialize_from_teacher(training.model, teacher.model))
+def initialize(training: TrainingModel, start: Start) -> None:
+    """Copies the weights to start from and reports what is new."""
+    report = initialize_from(training.model, load_model(start.model_dir).model)
+    logging.info("from %s: %s", start.model_dir, report)
 
 
 def _wrap(config: ml_collections.ConfigDict, model: keras.Model) -> TrainingModel:

@@ -52,6 +52,7 @@ def _row_lengths() -> Field:
 
 
 _TEXT = Field(lambda x: isinstance(x, str) and x != "", "text, and not empty")
+_TEXT_OR_NONE = Field(lambda x: isinstance(x, str), "text, or empty")
 _BOOL = Field(lambda x: isinstance(x, bool), "True or False")
 _RATE = _number(0, math.nextafter(1, 0), "a number from 0 to below 1")
 _POSITIVE = _number(math.ulp(0), 1e12, "a number above 0")
@@ -75,6 +76,7 @@ COMMON_FIELDS = {
     "data.row_lengths": _row_lengths(),
     "data.tokens_per_batch": _whole(1),
     "training.max_steps": _whole(1),
+    "training.initial_dir": _TEXT_OR_NONE,
     "training.warmup_steps": _whole(1),
     "training.learning_rate_scale": _POSITIVE,
     "training.cooldown_steps": _whole(0),

@@ -22,8 +22,9 @@ from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training import callbacks
 from cmlm_tf.training.building import (
     build,
-    check_teacher,
-    initialize_student,
+    check_start,
+    initialize,
+    start_of,
     transformer_config,
 )
 from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
@@ -37,7 +38,13 @@ from cmlm_tf.translator import make_translator
 
 #: Fields that say where something lies; what lies there counts, not its name.
 _PLACES = frozenset(
-    {"data.train", "data.dev", "data.subword_model", "student.teacher_dir"}
+    {
+        "data.train",
+        "data.dev",
+        "data.subword_model",
+        "student.teacher_dir",
+        "training.initial_dir",
+    }
 )
 
 #: A mean loss this many times that of a uniform guess has run away.
@@ -94,8 +101,11 @@ class _Run:
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = _decoding_options(config)
-        if config.role == "student":
-            check_teacher(config, self.subwords, self.sizes)
+        self.start = start_of(config)
+        if self.start:
+            check_start(
+                self.start, config.data.subword_model, self.subwords, self.sizes
+            )
         self.dev_corpus = open_corpus(config.data.dev)
         train_corpus = open_corpus(config.data.train)
         self.dev_data = self._prepare(self.dev_corpus)
@@ -118,8 +128,8 @@ class _Run:
         checkpoints = self._checkpoints(training)
         if checkpoints.restore():
             logging.info("going on after step %d", self.state.step)
-        elif self.config.role == "student":
-            initialize_student(self.config, training)
+        elif self.start:
+            initialize(training, self.start)
         if self.state.step < self.config.training.max_steps and not self.state.stopped:
             self._fit(training, checkpoints)
         logging.info(
@@ -153,9 +163,9 @@ class _Run:
             fingerprint = data.manifest["corpus_fingerprint"]
             identity[f"the fingerprint of config.data.{side}"] = fingerprint
         identity["the sha256 of config.data.subword_model"] = self.subwords.sha256
-        if self.config.role == "student":
-            teacher = read_description(self.config.student.teacher_dir)
-            identity["the sha256 of the teacher's weights"] = teacher["weights_sha256"]
+        if self.start:
+            weights = read_description(self.start.model_dir)["weights_sha256"]
+            identity["the sha256 of the weights to start from"] = weights
         return identity
 
     def _fit(self, training: TrainingModel, checkpoints: Checkpoints) -> None:

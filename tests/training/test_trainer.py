@@ -157,16 +157,39 @@ class TrainTest(parameterized.TestCase):
         config = small_config(self.folder, "student")
         config.data.subword_model = str(self.folder / "other.model")
         train_subword_model(["abc", "de"] * 20, config.data.subword_model, 288)
-        with self.assertRaisesRegex(UserError, "vocabulary .*other.model.* teacher"):
+        with self.assertRaisesRegex(UserError, "vocabulary .*other.model.*/teacher "):
             train(config, self.folder / "student")
 
     def test_student_with_other_sizes_than_its_teacher(self):
         write_teacher(self.folder)
         config = small_config(self.folder, "student")
         config.model.num_heads = 4
-        with self.assertRaisesRegex(UserError, "model.num_heads is 4 .*, 2 in the"):
+        with self.assertRaisesRegex(UserError, "model.num_heads is 4 here, 2 in the"):
             train(config, self.folder / "student")
         self.assertEqual(list((self.folder / "student").iterdir()), [])
+
+    @parameterized.parameters("teacher", "student")
+    def test_training_goes_on_from_a_trained_model(self, role):
+        write_teacher(self.folder)
+        config = small_config(self.folder, role)
+        config.training.max_steps = 2
+        first = train(config, self.folder / "first")
+        # With a rate of next to nothing, what comes out is what went in.
+        config.training.update(initial_dir=str(first), learning_rate_scale=1e-12)
+        second = train(config, self.folder / "second")
+        before, after = (load_model(path).model.weights for path in (first, second))
+        for old, new in zip(before, after, strict=True):
+            np.testing.assert_allclose(old, new, atol=1e-6)
+        config.training.initial_dir = ""
+        with self.assertRaisesRegex(UserError, "initial_dir|to start from"):
+            train(config, self.folder / "second")
+
+    def test_a_model_of_the_other_role_is_no_start(self):
+        write_teacher(self.folder)
+        config = small_config(self.folder, "student")
+        config.training.initial_dir = config.student.teacher_dir
+        with self.assertRaisesRegex(UserError, "holds a teacher, not a student"):
+            train(config, self.folder / "student")
 
     def test_logs_that_do_not_fit_the_disk(self):
         config = small_config(self.folder)

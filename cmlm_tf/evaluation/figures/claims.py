@@ -256,8 +256,8 @@ def _temperature(result: dict[str, Any]) -> list[_Judged]:
             numbers = "the fitted temperature is 1: nothing changes"
             found.append((claim, NOT_DECIDED, numbers))
         else:
-            sides = ({"system": system, "temperature": t} for t in (fitted, 1.0))
-            found.append(_compare(claim, result["rows"], *sides))
+            scaled, plain = ({"system": system, "temperature": t} for t in (fitted, 1))
+            found.append(_compare(claim, result["rows"], scaled, plain))
     return found
 
 
