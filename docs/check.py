@@ -1,9 +1,10 @@
 """Checks the documents: links lead somewhere, commands and flags exist.
 
-Before that it writes docs/commands.md, the list of all flags, from the commands.
+docs/commands.md, the list of all flags, is made from the commands.
 
-Example:
+Examples:
   python docs/check.py
+  python docs/check.py --write
 """
 
 import ast
@@ -106,7 +107,7 @@ def _text(node: ast.AST) -> str:
 def commands_page() -> str:
     """Returns docs/commands.md: the flags of every command."""
     lines = ["# Commands and their flags", ""]
-    lines += ["Made by `docs/check.py`. `--help` of a command says the same.", ""]
+    lines += ["Made by `docs/check.py --write`; `--help` says the same.", ""]
     for command in sorted(ROOT.glob("bin/*.py")):
         summary = ast.get_docstring(ast.parse(command.read_text("utf-8"))) or ""
         lines += [f"## `bin/{command.name}`", "", summary.split("\n")[0], ""]
@@ -119,13 +120,17 @@ def commands_page() -> str:
 
 
 def main() -> None:
-    """Writes the page of commands and prints faults; exits with 1 if there are any."""
-    (ROOT / "docs" / "commands.md").write_text(commands_page(), encoding="utf-8")
+    """Prints faults and exits with 1 if there are any; --write makes commands.md."""
+    page = ROOT / "docs" / "commands.md"
+    if sys.argv[1:] == ["--write"]:
+        page.write_text(commands_page(), encoding="utf-8")
     faults = [
         f"{document.relative_to(ROOT)}, line {fault}"
         for document in documents()
         for fault in faults_of(document)
     ]
+    if page.read_text(encoding="utf-8") != commands_page():
+        faults.append("docs/commands.md is old: python docs/check.py --write")
     print("\n".join(faults) or f"{len(documents())} documents are right")
     sys.exit(bool(faults))
 

@@ -30,6 +30,8 @@ CONFIG=configs/grammar.py
 VOCAB_SIZE=600
 TEST_SOURCE=test.en
 TEST_REFERENCE=test.de
+TEST_SENTENCE='My sister is reading a book.'
+SPEEDS=2
 OTHER_TEACHER='{_SMALL_MODEL}'
 OTHER_STUDENT='{_SMALL_MODEL}'
 """
