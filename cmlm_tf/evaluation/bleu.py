@@ -115,7 +115,16 @@ def chrf(
     >>> chrf(["Hund"], ["Hund"]).value
     100.0
     """
-    return _corpus_score(CHRF(), hypotheses, references, num_resamples)
+    return _corpus_score(_Chrf(), hypotheses, references, num_resamples)
+
+
+class _Chrf(CHRF):
+    """chrF whose resamples are all of one type, as SacreBLEU's mean wants them."""
+
+    def _aggregate_and_compute(self, stats):
+        score = super()._aggregate_and_compute(stats)
+        score.score = float(score.score)  # float32, but float where nothing matches
+        return score
 
 
 def tokenized_bleu(

@@ -209,3 +209,9 @@ def test_resamples_are_the_same_for_all_systems():
     )
     assert first == second and len(set(first)) > 100
     assert bleu.resampled_bleu(references, references) == [100.0] * 200
+
+
+def test_chrf_of_resamples_some_of_which_match_nothing():
+    score = bleu.chrf(["aaaa", "xyz"], ["bbbb", "xyz"], num_resamples=100)
+    assert 0 < score.value < 100
+    assert score.confidence == pytest.approx(50.0)
