@@ -121,8 +121,8 @@ def chrf(
 class _Chrf(CHRF):
     """chrF whose resamples are all of one type, as SacreBLEU's mean wants them."""
 
-    def _aggregate_and_compute(self, stats):
-        score = super()._aggregate_and_compute(stats)
+    def _compute_score_from_stats(self, stats):
+        score = super()._compute_score_from_stats(stats)
         score.score = float(score.score)  # float32, but float where nothing matches
         return score
 
