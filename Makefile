@@ -1,17 +1,19 @@
 VENV ?= .venv
 PYTEST_WORKERS ?= 2
+WALKTHROUGH ?= walkthrough
 
 python := $(VENV)/bin/python
 project := setup.cfg pyproject.toml cmlm_tf/__init__.py
 
-.PHONY: help demo tutorial test check clean
+.PHONY: help demo tutorial test check walkthrough clean
 
 help:
-	@echo "make demo      install the package, translate with its English-German model"
-	@echo "make tutorial  install the package, train on the small grammar, measure"
-	@echo "make test      install the package and run its tests"
-	@echo "make check     lint, formatting, import rules, types and documents"
-	@echo "make clean     remove the virtual environment"
+	@echo "make demo         install the package, translate with its English-German model"
+	@echo "make tutorial     install the package, train on the small grammar, measure"
+	@echo "make walkthrough  run all commands of docs/walkthrough.md on the small grammar"
+	@echo "make test         install the package and run its tests"
+	@echo "make check        lint, formatting, import rules, types and documents"
+	@echo "make clean        remove the virtual environment"
 
 demo: $(VENV)/.installed
 	$(python) bin/demo.py --output_dir=demo
@@ -28,6 +30,9 @@ check: $(VENV)/.installed-test-dev
 	$(VENV)/bin/lint-imports
 	$(python) -m mypy
 	$(python) docs/check.py
+
+walkthrough: $(VENV)/.installed
+	$(python) docs/walkthrough.py --folder=$(WALKTHROUGH) --small
 
 clean:
 	rm -rf $(VENV)
