@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.client
 import json
+import re
 import socket
 import tempfile
 import threading
@@ -112,6 +113,32 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     def test_bad_calls(self, fields, message):
         with self.assertRaisesRegex(UserError, message):
             client.Calling("localhost:1", **fields)
+
+    @parameterized.parameters(
+        "localhost",
+        "localhost:",
+        ":8500",
+        "localhost:0",
+        "localhost:65536",
+        "localhost:99999999999",
+        "localhost:-1",
+        "localhost:http",
+        "localhost:\u0661",
+        "http://localhost:8500",
+        "localhost:8500/v1",
+        "local host:8500",
+        "::1:8500",
+        "",
+    )
+    def test_bad_servers(self, name):
+        for protocol in SERVERS:
+            message = "^server must be host:port, the port from 1 to 65535, not "
+            with self.assertRaisesRegex(UserError, message + re.escape(name) + "$"):
+                client.Calling(name, protocol)
+
+    @parameterized.parameters("localhost:1", "a-b.example:65535", "[::1]:8500")
+    def test_good_servers(self, name):
+        self.assertEqual(client.Calling(name).server, name)
 
     def test_no_more_at_a_time_than_asked_for(self):
         lock, now, most = threading.Lock(), 0, 0

@@ -71,6 +71,19 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
             expected = translate(LINES, heuristic=heuristic, setting=setting)
             self.assert_same(outputs, expected)
 
+    def test_loaded_functions_have_the_inputs_by_name_and_by_place(self):
+        inputs = {"text": "a house", "partial": "<mask> Haus"}
+        inputs |= {"heuristic": "comb_thresh", "setting": 0.9}
+        inputs = {name: tf.constant([value]) for name, value in inputs.items()}
+        complete = exported.load().complete
+        named, placed = complete(**inputs), complete(*inputs.values())
+        expected = call("complete", [["a house"], ["<mask> Haus"]], {"setting": 0.9})
+        for outputs in (named, placed):
+            self.assertEqual(
+                [text.decode() for text in outputs["translation"].numpy()],
+                expected["translation"],
+            )
+
     def test_max_iterations(self):
         limits = [1, 2, 3]
         options = {"heuristic": "fixed_k", "setting": 1.0, "max_iterations": limits}
