@@ -205,17 +205,16 @@ def make_signatures(served: ServedStudent) -> dict[str, Any]:
     ids = tf.TensorSpec([None, None], tf.int32, name="ids")
     partial = tf.TensorSpec([None], tf.string, name="partial")
     translation = tf.TensorSpec([None], tf.string, name="translation")
+    translate = _with_options(served.translate, text)
     return {
-        "serving_default": _with_options(served.translate, text),
+        "serving_default": translate,
         "nbest": _with_options(served.nbest, text),
         "trace": _with_options(served.trace, text),
         "decode_ids": _with_options(served.decode_ids, ids),
         "complete": _with_options(served.complete, text, partial),
         "score": _with_options(served.score, text, translation),
         "text_only": tf.function(
-            lambda text: served.translate(text, option_defaults()),
-            autograph=False,
-            input_signature=[text],
+            lambda text: translate(text), autograph=False, input_signature=[text]
         ),
     }
 

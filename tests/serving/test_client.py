@@ -18,7 +18,6 @@ from absl.testing import parameterized
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving import client, grpc_client, messages
-from cmlm_tf.translator import load_translator
 from tests.serving import exported, server
 from tests.serving.exported import LINES, MAX_LENGTH
 
@@ -27,7 +26,7 @@ SERVERS = {"grpc": server.grpc_server, "rest": server.rest_server}
 
 @functools.cache
 def expected(tau):
-    translations = load_translator(exported.student_dir()).translate(
+    translations = exported.translator().translate(
         LINES, UnmaskingOptions("thresh", tau)
     )
     return [translation.text for translation in translations]

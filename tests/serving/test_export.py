@@ -18,7 +18,6 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
-from cmlm_tf.translator import load_translator
 from tests import tiny_models
 from tests.serving import exported
 from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS
@@ -81,7 +80,7 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         result = in_a_fresh_process()
         self.assertEqual(result["ours"], [])
         outputs = iter(result["outputs"])
-        translator = load_translator(exported.student_dir())
+        translator = exported.translator()
         for heuristic, setting in SETTINGS.items():
             options = UnmaskingOptions(heuristic, setting)
             expected = translator.translate(lines(), options)

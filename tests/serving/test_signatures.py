@@ -17,9 +17,7 @@ from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS, call
 
 
 def translate(lines, **options):
-    return load_translator(exported.student_dir()).translate(
-        lines, UnmaskingOptions(**options)
-    )
+    return exported.translator().translate(lines, UnmaskingOptions(**options))
 
 
 class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
@@ -124,7 +122,7 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertAllClose(found, state["log_probs"], 1e-3)
 
     def test_decode_ids_is_the_same_without_text(self):
-        subwords = load_translator(exported.student_dir()).subwords
+        subwords = exported.translator().subwords
         sources = [ids if line.strip() else [] for line, ids in _encoded(subwords)]
         padded = np.zeros([len(sources), 40], np.int32)
         for row, ids in enumerate(sources):
