@@ -23,6 +23,9 @@ PROTOCOLS = ("grpc", "rest")
 _SERVER = re.compile(r"(?:[^\s/:\[\]]+|\[[^\s/\[\]]+\]):([0-9]{1,5})")
 _LARGEST_PORT = 2**16 - 1
 
+#: Characters of a line; no model takes so many.
+LONGEST_LINE = 100_000
+
 #: Seconds before the second try; each further one waits twice as long.
 _FIRST_WAIT = 0.1
 
@@ -82,9 +85,9 @@ def translate_file(
         options: values of the optional inputs, the same for every line.
 
     Raises:
-        UserError: the server refuses a line, cannot be reached or misses the
-            deadline. A file is then not written; stdout and pipes may hold the
-            translations of the lines before.
+        UserError: a line is too long, or the server refuses one, cannot be reached
+            or misses the deadline. A file is then not written; stdout and pipes may
+            hold the translations of the lines before.
     """
     source = source or stdin_path()
     counter = Progress(None, "lines", "translating")
@@ -93,8 +96,9 @@ def translate_file(
         line_writer(output) as write,
     ):
         send = functools.partial(_send, calling, client.translate, options, source)
+        lines = _checked(read_lines(source), source)
         for translations in in_order(
-            send, _batches(read_lines(source), calling.batch_size), calling.concurrency
+            send, _batches(lines, calling.batch_size), calling.concurrency
         ):
             for translation in translations:
                 write(one_line(translation))
@@ -132,6 +136,17 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _checked(lines: Iterator[str], source: str) -> Iterator[str]:
+    """Yields lines; refuses one that is not worth sending."""
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            raise UserError(
+                f"{source}, line {number}: {len(line)} characters, more than "
+                f"{LONGEST_LINE}"
+            )
+        yield line
 
 
 def _batches(lines: Iterator[str], size: int) -> Iterator[tuple[int, list[str]]]:

@@ -14,10 +14,11 @@ from pathlib import Path
 import grpc
 import tensorflow as tf
 from absl.testing import parameterized
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.serving import client, grpc_client, messages
+from cmlm_tf.serving import client, messages
 from tests.serving import exported, server
 from tests.serving.exported import LINES, MAX_LENGTH
 
@@ -76,10 +77,38 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(*SERVERS)
     def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
         lines = ["a house"] * 3 + ["tree " * MAX_LENGTH]
-        message = "in, lines 3 to 4: .*text: more than 39 subwords"
-        with self.assertRaisesRegex(UserError, f"(?s){message}"):
+        code = {"grpc": "INVALID_ARGUMENT", "rest": "HTTP 400"}[protocol]
+        message = f"in, lines 3 to 4: {code}: text: more than 39 subwords"
+        with self.assertRaisesRegex(UserError, message + r" \(rows 1\)$"):
             self.translate(protocol, lines, batch_size=2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["in"])
+
+    @parameterized.parameters(*SERVERS)
+    def test_a_very_long_line_is_named_and_not_sent(self, protocol):
+        lines = ["a house", " " * client.LONGEST_LINE, "a" * (client.LONGEST_LINE + 1)]
+        message = "in, line 3: 100001 characters, more than 100000$"
+        with self.assertRaisesRegex(UserError, message):
+            self.translate(protocol, lines)
+        self.assertEqual(self.translate(protocol, lines[1:2]), [""])
+
+    def test_a_wrong_type_is_refused_by_its_place_in_the_alphabet(self):
+        wrong = {"heuristic": [1.0], "length_beam": [0.5], "max_iterations": ["a"]}
+        wrong |= {"setting": ["a"], "target_speedup": ["a"], "text": [1.0]}
+        inputs = exported.inputs_of("serving_default", [["a house"]], {})
+        self.assertEqual(sorted(wrong), sorted(inputs))
+        with (
+            server.grpc_server(server.tiny_servable()) as address,
+            contextlib.closing(grpc.insecure_channel(address)) as channel,
+        ):
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            for place, name in enumerate(sorted(wrong)):
+                request = messages.predict_request(inputs, "m")
+                request.inputs[name].CopyFrom(tf.make_tensor_proto(wrong[name]))
+                with self.assertRaises(grpc.RpcError) as caught:
+                    stub.Predict(request, 60)
+                code, details = caught.exception.code(), caught.exception.details()
+                self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT)
+                self.assertStartsWith(details, f"Expects arg[{place}] to be ")
 
     @parameterized.parameters(*SERVERS)
     def test_no_server(self, protocol):
@@ -171,9 +200,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     def test_defaults_are_the_servers(self):
         with server.grpc_server(server.tiny_servable()) as address:
             with contextlib.closing(grpc.insecure_channel(address)) as channel:
-                stub = grpc_client.prediction_service_pb2_grpc.PredictionServiceStub(
-                    channel
-                )
+                stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
                 request = messages.predict_request({"text": ["a house"]}, "m")
                 response = stub.Predict(request, 60)
         found = {
