@@ -1,11 +1,13 @@
 """The compiled form: few shapes, no dynamic op, the same results."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
+from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.buckets import BATCH_SIZES, CompiledEngine
 from cmlm_tf.serving.engine import Engine, asked_lengths
 from cmlm_tf.serving.requests import Request, option_defaults, read_request
@@ -20,7 +22,7 @@ def random_targets(shape, share, seed=3):
     """Random subwords where the share of positions is not MASK."""
     rng = np.random.default_rng(seed)
     ids = rng.integers(MASK_ID + 1, CONFIG.vocab_size, size=shape)
-    return np.where(rng.random(shape) < share, ids, MASK_ID).astype(np.int32)
+    return tf.constant(np.where(rng.random(shape) < share, ids, MASK_ID), tf.int32)
 
 
 def decode(engine, name):
@@ -49,9 +51,9 @@ def shapes():
     return itertools.product(BATCH_SIZES, COMPILED.lengths, COMPILED.beams)
 
 
-def hlo(name, *arguments):
+def hlo(engine, name, *arguments):
     """The program that XLA compiles for the CPU."""
-    function = COMPILED.functions[name]
+    function = engine.functions[name]
     return function.experimental_get_compiler_ir(*arguments)(stage="hlo")
 
 
@@ -66,20 +68,23 @@ class BucketsTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_every_shape_compiles_and_none_is_dynamic(self):
         # A bounded dynamic dimension is written as [<=8].
+        config = dataclasses.replace(CONFIG, num_encoder_layers=1, num_decoder_layers=1)
+        student = ConditionalMaskedLM(config)
+        engine = CompiledEngine(student, jit_compile=True, max_length_beam=10)
         for batch, length, beam in shapes():
             sources = tf.zeros([batch, length], tf.int32)
             if beam == 1:
-                program = hlo("cmlm_start", sources)
+                program = hlo(engine, "cmlm_start", sources)
                 self.assertIn(f"s32[{batch},{length}]", program)
                 self.assertNotIn("<=", program)
-            cache, _ = STUDENT.start(sources)
+            cache, _ = student.start(sources)
             ones = tf.ones([batch], tf.int32)
             request = Request(ones, tf.ones([batch]), ones, ones)
             grid = tf.fill([batch, beam, length], MASK_ID)
             lengths = tf.zeros([batch, beam], tf.int32)
             names = ("cmlm_translate", "cmlm_complete", "cmlm_score")
             for name in names[: 3 if beam == 1 else 2]:  # A target has one length.
-                program = hlo(name, cache, lengths, request, grid)
+                program = hlo(engine, name, cache, lengths, request, grid)
                 self.assertIn(f"s32[{batch * beam},{length}]", program)
                 self.assertNotIn("<=", program)
 
