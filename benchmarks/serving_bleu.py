@@ -8,7 +8,6 @@ Example:
 import itertools
 import json
 import time
-from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (its ops are in the graph)
@@ -42,7 +41,7 @@ def main(_) -> None:
         seconds = time.perf_counter() - start
         score = sacre_bleu(outputs[-1], references)
         same = sum(a == b for a, b in zip(outputs[0], outputs[-1], strict=True))
-        row = {"bytes": _size(export), "lines": len(sources), "bleu": score.value}
+        row = {"lines": len(sources), "bleu": score.value}
         row |= {"signature": score.signature, "lines_as_first": same}
         rows.append(row | {"seconds": seconds})
         print(json.dumps(rows[-1]), flush=True)
@@ -63,10 +62,6 @@ def _translate(export: str, lines: list[str]) -> list[str]:
         for batch in batches
         for text in translate(text=tf.constant(batch))["translation"].numpy()
     ]
-
-
-def _size(export: str) -> int:
-    return sum(file.stat().st_size for file in Path(export).rglob("*"))
 
 
 if __name__ == "__main__":
