@@ -2,11 +2,14 @@ r"""Loads a served model: size, load time, memory, latency and throughput.
 
 Clients with one sentence each ask over gRPC on loopback, in processes of their own;
 the server is the tests', in a process of its own too. Every answer is compared with
-the first one for its line.
+the first one for its line. The server's memory is read before each tenth of the
+requests and at the end.
 
-Example:
+Examples:
   python -m benchmarks.serving --export=served/student/1 --input=test.en \
       --clients=1,4,16,64 --requests=500 --json=serving.json
+  python -m benchmarks.serving --export=served/student/1 --input=test.en \
+      --clients=64 --batching=true --requests=20000 --json=memory.json
 """
 
 import concurrent.futures
@@ -33,22 +36,22 @@ _REQUESTS = flags.DEFINE_integer("requests", 500, "Requests of each measurement.
 _BATCHING = flags.DEFINE_list("batching", ["false", "true"], "Server-side batching.")
 _JSON = flags.DEFINE_string("json", None, "File for the figures.")
 
+_PARTS = 10
+
 
 def main(_) -> None:
     """Measures and prints one JSON line for each number of clients."""
     lines = list(islice(read_lines(_INPUT.value), _LINES.value))
     size = sum(f.stat().st_size for f in Path(_EXPORT.value).rglob("*") if f.is_file())
-    rows = []
+    rows: list[dict] = []
     for batching in _BATCHING.value:
         with _server(_EXPORT.value, batching == "true") as (address, load_s, pid):
+            loaded = {"bytes": size, "load_s": load_s, "loaded_rss": rss(pid)}
             expected = _ask(address, lines, 1, len(lines))[0]
-            print(json.dumps({"bytes": size, "load_s": load_s, "rss": rss(pid)}))
             for clients in map(int, _CLIENTS.value):
-                before = rss(pid)
-                row = _measure(address, lines, clients, expected)
-                row |= {"batching": batching, "rss_before": before, "rss": rss(pid)}
-                rows.append(row)
-                print(json.dumps(row), flush=True)
+                row = _measure(address, pid, lines, clients, expected)
+                rows.append(loaded | {"batching": batching} | row)
+                print(json.dumps(rows[-1]), flush=True)
     if _JSON.value:
         with atomic_write(_JSON.value) as temporary:
             temporary.write_text(json.dumps(rows, indent=1) + "\n")
@@ -60,9 +63,16 @@ def rss(pid: int) -> int:
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _measure(address, lines, clients, expected) -> dict:
+def _measure(address, pid, lines, clients, expected) -> dict:
+    memory: list[int] = []
+    step = -(-_REQUESTS.value // _PARTS)
+
+    def watch(i):
+        if i % step == 0:
+            memory.append(rss(pid))
+
     start = time.perf_counter()
-    answers, seconds, errors = _ask(address, lines, clients, _REQUESTS.value)
+    answers, seconds, errors = _ask(address, lines, clients, _REQUESTS.value, watch)
     total = time.perf_counter() - start
     p50, p95, p99 = 1e3 * np.quantile(seconds, [0.5, 0.95, 0.99])
     return {
@@ -77,17 +87,22 @@ def _measure(address, lines, clients, expected) -> dict:
         "p95_ms": p95,
         "p99_ms": p99,
         "sentences_per_second": len(seconds) / total,
+        "rss": [*memory, rss(pid)],
     }
 
 
-def _ask(address, lines, clients, num_requests):
-    """Returns the answers in order, the seconds of each, and how many failed."""
+def _ask(address, lines, clients, num_requests, watch=lambda i: None):
+    """Returns the answers in order, the seconds of each, and how many failed.
+
+    Calls `watch` with the number of each request, from 0, when it is sent.
+    """
     from cmlm_tf.serving.grpc_client import GrpcClient
     from cmlm_tf.serving.wire import Refused, Unavailable
 
     with GrpcClient(address, "student") as client:
 
         def ask(i):
+            watch(i)
             start = time.perf_counter()
             try:
                 (answer,) = client.translate([lines[i % len(lines)]], {}, 600)

@@ -31,7 +31,7 @@ def main() -> int:
         found = []
         for i in range(0, len(lines), size):
             found += _ask(translate, lines[i : i + size], heuristic)
-        wrong = [i for i, row in enumerate(found) if not _same(row, expected[i])]
+        wrong = [i for i, row in enumerate(found) if not is_same(row, expected[i])]
         scores = [abs(f[1] - e["score"]) for f, e in zip(found, expected, strict=True)]
         print(
             f"{heuristic}, {len(found)} lines by {size}: {len(wrong)} differ "
@@ -52,13 +52,15 @@ def _ask(translate, lines, heuristic):
         max_iterations=tf.constant([1_000_000]),
     )
     names = ("translation", "score", "iterations", "length")
-    return list(zip(*(outputs[name].numpy() for name in names), strict=True))
+    rows = zip(*(outputs[name].numpy() for name in names), strict=True)
+    return [(text.decode(), *figures) for text, *figures in rows]
 
 
-def _same(row, record) -> bool:
+def is_same(row, record) -> bool:
+    """Tells whether text, score, iterations and length are those of a JSON line."""
     text, score, iterations, length = row
     return (
-        text.decode() == record["text"]
+        text == record["text"]
         and iterations == record["iterations"]
         and length == record["num_tokens"]
         and abs(score - record["score"]) <= _TOLERANCE

@@ -20,7 +20,7 @@ from cmlm_tf.decoding_flags import (
     define_decoding_flags,
     refuse_flags,
 )
-from cmlm_tf.errors import UserError
+from cmlm_tf.errors import needs_extra
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Files, as a pattern.", required=True)
@@ -39,10 +39,8 @@ define_decoding_flags()
 
 def main(_) -> None:
     """Translates and prints the names of the output files."""
-    try:
+    with needs_extra("beam"):
         from cmlm_tf.beam_pipeline import translate_shards
-    except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is missing: the extra beam has it") from error
     refuse_flags(("jsonl", "oracle_references", "trace"), "is of bin/decode.py alone")
     for path in translate_shards(
         _INPUT.value,

@@ -7,7 +7,8 @@ Example:
 from absl import flags
 
 from cmlm_tf import cli
-from cmlm_tf.serving.export import DEVICES, export_model
+from cmlm_tf.errors import needs_extra
+from cmlm_tf.serving.engine import DEVICES
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -19,11 +20,22 @@ _DTYPE = flags.DEFINE_enum(
 _DEVICE = flags.DEFINE_enum(
     "device", "cpu", DEVICES, "gpu and tpu: compiled by XLA for few static shapes."
 )
+_MAX_LENGTH_BEAM = flags.DEFINE_integer(
+    "max_length_beam", None, "Most length candidates of a request (default 10)."
+)
 
 
 def main(_) -> None:
     """Writes the SavedModel."""
-    export_model(_MODEL_DIR.value, _OUTPUT_DIR.value, _DTYPE.value, _DEVICE.value)
+    with needs_extra("serving"):
+        from cmlm_tf.serving.export import export_model
+    export_model(
+        _MODEL_DIR.value,
+        _OUTPUT_DIR.value,
+        _DTYPE.value,
+        _DEVICE.value,
+        _MAX_LENGTH_BEAM.value,
+    )
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from absl import flags
 
 from cmlm_tf import cli
 from cmlm_tf.decoding.heuristics import HEURISTICS
-from cmlm_tf.serving.client import TRANSPORTS, Calling, translate_file
+from cmlm_tf.serving.client import PROTOCOLS, Calling, translate_file
 
 _SERVER = flags.DEFINE_string("server", None, "host:port.", required=True)
-_PROTOCOL = flags.DEFINE_enum("protocol", "grpc", list(TRANSPORTS), "The interface.")
+_PROTOCOL = flags.DEFINE_enum("protocol", "grpc", PROTOCOLS, "The interface.")
 _MODEL = flags.DEFINE_string("model", "student", "The model's name on the server.")
 _INPUT = flags.DEFINE_string("input", None, "Source lines; stdin if left out.")
 _OUTPUT = flags.DEFINE_string("output", None, "Translations; stdout if left out.")

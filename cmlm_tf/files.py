@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import glob
 import hashlib
 import json
@@ -14,8 +15,9 @@ from typing import Any
 
 from cmlm_tf.errors import UserError
 
-# Of Linux's renameat2: both paths are relative to the working directory; exchange.
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+# Of Linux's renameat2: both paths are relative to the working directory; keep what
+# is there; exchange.
+_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 #: Bytes of a JSON file; none that is written here comes near.
 LARGEST_JSON = 1 << 20
 _RANDOM_LENGTH = 8  # of the names that `tempfile` makes
@@ -78,17 +80,52 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = _without_links(path)
     if target.exists() and not target.is_dir():
         raise UserError(f"{path}: is no folder")
+    with _unfinished_folder(target) as temporary:
+        yield temporary
+        _finish_folder(temporary)
+        if not _exchange(temporary, target):
+            _replace_in_two_steps(temporary, target)
+
+
+@contextlib.contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a temporary folder that becomes `path` on success.
+
+    If the body raises, nothing is left.
+
+    Args:
+        path: where the finished folder shall stand; its parents are made.
+
+    Yields:
+        The folder to write into, empty.
+
+    Raises:
+        UserError: something stands at `path`, before the body or after it.
+    """
+    target = Path(path)
+    if os.path.lexists(target):
+        raise UserError(f"{path}: is there already")
+    with _unfinished_folder(target) as temporary:
+        yield temporary
+        _finish_folder(temporary)
+        _move_where_nothing_is(temporary, target)
+
+
+@contextlib.contextmanager
+def _unfinished_folder(target: Path) -> Iterator[Path]:
+    """Yields an empty folder beside a path; what is left of it at the end goes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _folder_beside(target)
     try:
         yield temporary
-        os.chmod(temporary, 0o755)
-        for file in filter(Path.is_file, temporary.rglob("*")):
-            _flush_to_disk(file)
-        if not _exchange(temporary, target):
-            _replace_in_two_steps(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _finish_folder(folder: Path) -> None:
+    os.chmod(folder, 0o755)
+    for file in filter(Path.is_file, folder.rglob("*")):
+        _flush_to_disk(file)
 
 
 def _folder_beside(path: Path) -> Path:
@@ -98,9 +135,29 @@ def _folder_beside(path: Path) -> Path:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Lets two paths change places at once; returns whether they did."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    return _renameat2(one, other, _RENAME_EXCHANGE) == 0
+
+
+def _move_where_nothing_is(one: Path, other: Path) -> None:
+    """Renames a folder; never replaces what another process has put there."""
+    error = _renameat2(one, other, _RENAME_NOREPLACE)
+    if error in (errno.ENOSYS, errno.EINVAL):  # The file system cannot do it at once.
+        error = errno.EEXIST if os.path.lexists(other) else 0
+        if not error:
+            os.rename(one, other)
+    if error == errno.EEXIST:
+        raise UserError(f"{other}: is there already")
+    if error:
+        raise OSError(error, os.strerror(error), str(other))
+
+
+def _renameat2(one: Path, other: Path, flag: int) -> int:
+    """Calls Linux's renameat2; returns the number of its error, 0 for none."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return errno.ENOSYS
     paths = _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other)
-    return rename is not None and rename(*paths, _RENAME_EXCHANGE) == 0
+    return ctypes.get_errno() if rename(*paths, flag) else 0
 
 
 def _replace_in_two_steps(new: Path, path: Path) -> None:

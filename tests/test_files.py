@@ -1,5 +1,7 @@
 """Tests of cmlm_tf.files."""
 
+import contextlib
+import errno
 import hashlib
 import os
 
@@ -9,6 +11,7 @@ from cmlm_tf import files
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import (
     atomic_write,
+    new_folder,
     remove_leftovers,
     replaced_folder,
     sha256_file,
@@ -171,6 +174,25 @@ def test_a_file_is_no_folder(tmp_path):
     with pytest.raises(UserError, match="model: is no folder"), replaced_folder(path):
         pass
     assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize("can_at_once", [True, False])
+@pytest.mark.parametrize("other", ["full", "empty", "file", None])
+def test_a_new_folder_replaces_nothing(tmp_path, monkeypatch, can_at_once, other):
+    if not can_at_once:
+        monkeypatch.setattr(files, "_renameat2", lambda *_: errno.EINVAL)
+    path = tmp_path / "parent" / "1"
+    makers = {"full": lambda: (path / "kept").mkdir(parents=True), "empty": path.mkdir}
+    makers |= {"file": path.touch, None: lambda: None}
+    refused = pytest.raises(UserError, match="parent/1: is there already$")
+    with refused if other else contextlib.nullcontext(), new_folder(path) as temporary:
+        (temporary / "new").write_text("")
+        makers[other]()
+    names = sorted(str(p.relative_to(path)) for p in path.rglob("*"))
+    assert names == {"full": ["kept"], None: ["new"]}.get(other, [])
+    assert list(path.parent.iterdir()) == [path]
+    with pytest.raises(UserError, match="is there already"), new_folder(path):
+        raise AssertionError("not reached")
 
 
 def test_folders_left_by_a_killed_write_go(tmp_path):

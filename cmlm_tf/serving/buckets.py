@@ -14,7 +14,7 @@ from cmlm_tf.special_ids import MASK_ID, PAD_ID
 
 #: Sentences side by side; more than the last are rounded up to a multiple of it.
 BATCH_SIZES = (1, 8, 64)
-#: Length candidates; more than the last are as many as the model has lengths.
+#: Length candidates; more than the last are as many as the export allows.
 BEAMS = (1, 5)
 
 
@@ -28,18 +28,21 @@ class CompiledEngine(Engine):
         functions: the compiled parts by the alias under which a SavedModel names them.
     """
 
-    def __init__(self, student: ConditionalMaskedLM, jit_compile: bool):
+    def __init__(
+        self, student: ConditionalMaskedLM, jit_compile: bool, max_length_beam: int
+    ):
         """Takes the model.
 
         Args:
             student: the model.
             jit_compile: whether the graph asks for XLA itself; on a TPU the
                 converter does that for the functions that it finds by alias.
+            max_length_beam: the most length candidates.
         """
         super().__init__(student)
         longest = student.config.max_length
         self.lengths = (*(n for n in LENGTHS if n < longest), longest)
-        self.beams = (*(n for n in BEAMS if n < longest), longest)
+        self.beams = (*(n for n in BEAMS if n < max_length_beam), max_length_beam)
         make = functools.partial(
             tf.function, autograph=False, jit_compile=True if jit_compile else None
         )

@@ -5,21 +5,26 @@ import concurrent.futures
 import dataclasses
 import functools
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cmlm_tf.bulk import line_writer, stdin_path
 from cmlm_tf.data.text_files import one_line, read_lines
-from cmlm_tf.errors import UserError
+from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.progress import Progress
-from cmlm_tf.serving import grpc_client, rest_client
+from cmlm_tf.serving.rest_client import RestClient
 from cmlm_tf.serving.wire import Refused, Unavailable
 
-TRANSPORTS: dict[str, Any] = {
-    "grpc": grpc_client.GrpcClient,
-    "rest": rest_client.RestClient,
-}
+PROTOCOLS = ("grpc", "rest")
+
+#: A host's name, its IPv4 address or its IPv6 address in brackets, and a port.
+_SERVER = re.compile(r"(?:[^\s/:\[\]]+|\[[^\s/\[\]]+\]):([0-9]{1,5})")
+_LARGEST_PORT = 2**16 - 1
+
+#: Characters of a line; no model takes so many.
+LONGEST_LINE = 100_000
 
 #: Seconds before the second try; each further one waits twice as long.
 _FIRST_WAIT = 0.1
@@ -48,8 +53,14 @@ class Calling:
     retries: int = 5
 
     def __post_init__(self):
-        if self.protocol not in TRANSPORTS:
-            raise UserError(f"protocol must be one of {', '.join(TRANSPORTS)}")
+        if self.protocol not in PROTOCOLS:
+            raise UserError(f"protocol must be one of {', '.join(PROTOCOLS)}")
+        parts = _SERVER.fullmatch(self.server)
+        if not parts or not 0 < int(parts[1]) <= _LARGEST_PORT:
+            raise UserError(
+                f"server must be host:port, the port from 1 to {_LARGEST_PORT}, "
+                f"not {self.server}"
+            )
         for name in ("batch_size", "concurrency"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -74,24 +85,33 @@ def translate_file(
         options: values of the optional inputs, the same for every line.
 
     Raises:
-        UserError: the server refuses a line, cannot be reached or misses the
-            deadline. A file is then not written; stdout and pipes may hold the
-            translations of the lines before.
+        UserError: a line is too long, or the server refuses one, cannot be reached
+            or misses the deadline. A file is then not written; stdout and pipes may
+            hold the translations of the lines before.
     """
     source = source or stdin_path()
     counter = Progress(None, "lines", "translating")
     with (
-        TRANSPORTS[calling.protocol](calling.server, calling.model) as client,
+        _connect(calling) as client,
         line_writer(output) as write,
     ):
         send = functools.partial(_send, calling, client.translate, options, source)
+        lines = _checked(read_lines(source), source)
         for translations in in_order(
-            send, _batches(read_lines(source), calling.batch_size), calling.concurrency
+            send, _batches(lines, calling.batch_size), calling.concurrency
         ):
             for translation in translations:
                 write(one_line(translation))
             counter.advance(len(translations))
     counter.close()
+
+
+def _connect(calling: Calling) -> Any:
+    if calling.protocol == "rest":
+        return RestClient(calling.server, calling.model)
+    with needs_extra("serving"):
+        from cmlm_tf.serving.grpc_client import GrpcClient
+    return GrpcClient(calling.server, calling.model)
 
 
 def in_order(
@@ -116,6 +136,17 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _checked(lines: Iterator[str], source: str) -> Iterator[str]:
+    """Yields lines; refuses one that is not worth sending."""
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            raise UserError(
+                f"{source}, line {number}: {len(line)} characters, more than "
+                f"{LONGEST_LINE}"
+            )
+        yield line
 
 
 def _batches(lines: Iterator[str], size: int) -> Iterator[tuple[int, list[str]]]:

@@ -11,12 +11,13 @@ import tensorflow as tf
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.serving.checks import after, require
-from cmlm_tf.serving.text import ServedSubwords, check_utf8
+from cmlm_tf.serving.text import BLANK, ServedSubwords, check_utf8
 from cmlm_tf.special_ids import MASK_ID, MASK_PIECE, PAD_ID
 
 #: Put in front of a segment that follows a gap, so that it is split as inside a
-#: text and not as at its start. No model has a piece with this character: it is
-#: split into a word's start and four bytes, which are then cut off.
+#: text and not as at its start, and of what fills a gap, so that it is joined so. No
+#: model has a piece with this character: it is split into a word's start and four
+#: bytes, which are then cut off.
 _MARK = "\U0010fffd"
 _MARK_LENGTH = 5
 
@@ -100,6 +101,9 @@ class Gaps(NamedTuple):
     ) -> tf.Tensor:
         """Joins the given text, letter for letter, with what fills the gaps.
 
+        A gap that begins with a word gets a space in front, unless the text begins
+        there or has white space there already.
+
         Args:
             subwords: turns ids into text.
             ids: int32 `[batch, length]`, a finished candidate of each row.
@@ -116,8 +120,24 @@ class Gaps(NamedTuple):
             self.widths(lengths)[:, 0], lengths=self.num_gaps + 1
         )
         gaps = tf.RaggedTensor.from_row_lengths(written, widths.flat_values)
-        texts = subwords.decode_ragged(gaps) + self.segments.flat_values
+        texts = self._with_spaces(_decode_inside(subwords, gaps))
+        texts += self.segments.flat_values
         return tf.strings.reduce_join(self.segments.with_flat_values(texts), axis=1)
+
+    def _with_spaces(self, texts: tf.Tensor) -> tf.Tensor:
+        """Takes a gap's first space away where the text in front of it has one.
+
+        Args:
+            texts: string `[all segments]`, of the gap in front of each.
+        """
+        segments = self.segments.flat_values
+        before = tf.concat([[""], segments[:-1]], axis=0)
+        numbers = tf.ragged.range(self.segments.row_lengths()).flat_values
+        # The start of a text is like a blank; an empty segment elsewhere is not.
+        before = tf.where(numbers == 1, " ", "") + before
+        follows_blank = tf.strings.regex_full_match(before, f"(?s).*{BLANK}")
+        stripped = tf.strings.regex_replace(texts, "^ ", "")
+        return tf.where(follows_blank, stripped, texts)
 
 
 def read_gaps(
@@ -156,6 +176,14 @@ def read_gaps(
         f"{name}: more than {longest} subwords, one a gap",
     )
     return Gaps(segments, given, places, after([fits], num_given), num_gaps)
+
+
+def _decode_inside(subwords: ServedSubwords, ids: tf.RaggedTensor) -> tf.Tensor:
+    """Joins int32 `[batch, (length)]` as inside a text: a first space is kept."""
+    ids = ids.with_row_splits_dtype(tf.int64)
+    marks = subwords.tokenizer.tokenize(tf.fill([ids.nrows()], _MARK))
+    texts = subwords.decode_ragged(tf.concat([marks, ids], axis=1))
+    return tf.strings.regex_replace(texts, f"^{_MARK}", "")
 
 
 def _segment_numbers(ids: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -11,6 +11,9 @@ from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
 from cmlm_tf.search import StudentResult, unmask_sentences
 from cmlm_tf.serving.requests import Request
 
+#: What a SavedModel is made for; the last two have few static shapes.
+DEVICES = ("cpu", "gpu", "tpu")
+
 
 class Engine:
     """Decodes with shapes as they come, as suits a CPU.

@@ -12,12 +12,13 @@ from absl import logging
 from cmlm_tf.calibration import SpeedTable, load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import replaced_folder
+from cmlm_tf.files import new_folder
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model, read_description
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
 from cmlm_tf.serving.completion import check_mark
 from cmlm_tf.serving.engine import Engine
+from cmlm_tf.serving.requests import OPTIONS
 from cmlm_tf.serving.signatures import ServedStudent, make_signatures
 from cmlm_tf.serving.speed_tables import servable
 from cmlm_tf.serving.text import ServedSubwords
@@ -28,8 +29,9 @@ from cmlm_tf.serving.warmup import (
     write_warmup,
 )
 
-#: What a SavedModel is made for; the last two have few static shapes.
-DEVICES = ("cpu", "gpu", "tpu")
+#: Length candidates that a request may ask for, unless the export says otherwise.
+MAX_LENGTH_BEAM = 10
+_LARGEST_VERSION = 2**63 - 1
 
 
 def export_model(
@@ -37,6 +39,7 @@ def export_model(
     output_dir: str | os.PathLike[str],
     dtype: str = "float32",
     device: str = "cpu",
+    max_length_beam: int | None = None,
 ) -> None:
     """Writes a model directory's student as a SavedModel.
 
@@ -45,48 +48,77 @@ def export_model(
         output_dir: the folder of this version; its name is a number.
         dtype: `float32` or `bfloat16`, of the weights and the computation.
         device: one of `DEVICES`.
+        max_length_beam: the most length candidates that a request may ask for;
+            `MAX_LENGTH_BEAM` if left out, or all lengths of a smaller model.
 
     Raises:
-        UserError: the model is no student or damaged, or the folder's name is
-            no number or it is there already.
+        UserError: the model is no student or damaged, more length candidates are
+            allowed than it has lengths or fewer than a request has by default, or
+            the folder's name is no version or it is there already.
     """
     output = Path(output_dir)
-    if not (output.name.isascii() and output.name.isdecimal()):
-        raise UserError(f"{output}: the last part must be a version, a number")
-    if output.exists():
-        raise UserError(f"{output}: is there already; versions are not replaced")
+    _check_version(output)
     if read_description(model_dir)["role"] != "student":
         raise UserError(f"{model_dir}: is a teacher, only students are served")
     loaded = load_model(model_dir, dtype)
     calibration = load_calibration(model_dir)
-    engine = make_engine(loaded.model, device)
+    most = _length_beam(max_length_beam, loaded.model.config.max_length)
+    engine = make_engine(loaded.model, device, most)
     tables = servable(calibration.tables) if calibration else []
-    module, signatures = build_module(loaded, engine, tables)
+    module, signatures = build_module(loaded, engine, most, tables)
     options = tf.saved_model.SaveOptions(function_aliases=engine.functions)
     try:
-        with replaced_folder(output) as folder, _without_chatter():
+        with new_folder(output) as folder, _without_chatter():
             tf.saved_model.save(module, str(folder), signatures, options)
             write_warmup(folder, _warmup_requests(loaded, engine))
     except (OSError, tf.errors.OpError) as error:
         raise UserError(f"{output}: not written: {error}") from error
 
 
-def make_engine(student: ConditionalMaskedLM, device: str) -> Engine:
+def _check_version(output: Path) -> None:
+    version = output.name
+    if not (version.isascii() and version.isdecimal()):
+        raise UserError(f"{output}: the last part must be a version, a number")
+    if int(version) > _LARGEST_VERSION:
+        raise UserError(f"{output}: versions are numbers up to {_LARGEST_VERSION}")
+    if os.path.lexists(output):
+        raise UserError(f"{output}: is there already; versions are not replaced")
+
+
+def _length_beam(asked: int | None, num_lengths: int) -> int:
+    if asked is None:
+        return min(MAX_LENGTH_BEAM, num_lengths)
+    least = OPTIONS["length_beam"]
+    if not least <= asked <= num_lengths:
+        raise UserError(
+            f"max_length_beam must be from {least}, the default of a request, to "
+            f"{num_lengths}, the lengths of the model, not {asked}"
+        )
+    return asked
+
+
+def make_engine(
+    student: ConditionalMaskedLM, device: str, max_length_beam: int
+) -> Engine:
     """Returns what decodes on a device; the student must not be trained then."""
     if device == "cpu":
         student.embedding.freeze()
         return Engine(student)
-    return CompiledEngine(student, jit_compile=device == "gpu")
+    return CompiledEngine(student, device == "gpu", max_length_beam)
 
 
 def build_module(
-    loaded: LoadedModel, engine: Engine, tables: Sequence[SpeedTable]
+    loaded: LoadedModel,
+    engine: Engine,
+    max_length_beam: int,
+    tables: Sequence[SpeedTable],
 ) -> tuple[tf.Module, dict[str, Any]]:
     """Returns what is saved: a module that holds all weights, and the signatures.
 
     Args:
         loaded: a student.
         engine: decodes with it.
+        max_length_beam: the most length candidates of a text.
         tables: its calibration.
 
     Raises:
@@ -96,7 +128,9 @@ def build_module(
     module.subwords = ServedSubwords(SubwordModel(loaded.subword_path))
     check_mark(module.subwords)
     module.subword_model = tf.saved_model.Asset(str(loaded.subword_path))
-    served = ServedStudent(loaded.model, module.subwords, engine, tables)
+    served = ServedStudent(
+        loaded.model, module.subwords, engine, max_length_beam, tables
+    )
     # Keras variables do not count as a module's; those that they wrap do.
     module.weights = [weight.value for weight in loaded.model.weights]
     if loaded.model.embedding.output_table is not None:

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from cmlm_tf.serving.messages import predict_request
-from cmlm_tf.serving.wire import Refused, Unavailable, request_inputs
+from cmlm_tf.serving.wire import Refused, Unavailable, error_line, request_inputs
 
 _MAX_MESSAGE = 64 << 20
 
@@ -56,6 +56,7 @@ class GrpcClient:
             kind = (
                 Unavailable if error.code() == grpc.StatusCode.UNAVAILABLE else Refused
             )
-            raise kind(f"{error.code().name}: {error.details()}") from error
+            details = error_line(error.details() or "")
+            raise kind(f"{error.code().name}: {details}") from error
         array = tf.make_ndarray(response.outputs["translation"])
         return [text.decode("utf-8") for text in array]

@@ -41,7 +41,7 @@ class Request(NamedTuple):
     Attributes:
         rules: int32 `[batch]`, numbers of heuristics in the order of `HEURISTICS`.
         settings: float32 `[batch]`, T, K or tau.
-        length_beam: int32 `[batch]`, 1 to the number of length classes.
+        length_beam: int32 `[batch]`, 1 to what the export allows.
         max_iterations: int32 `[batch]`, at least 1.
     """
 
@@ -68,7 +68,7 @@ def option_defaults() -> dict[str, tf.Tensor]:
 def read_request(
     batch_size: tf.Tensor,
     options: dict[str, tf.Tensor],
-    num_lengths: int,
+    max_length_beam: int,
     tables: Sequence[SpeedTable] = (),
 ) -> Request:
     """Checks the options and brings each to one value a row.
@@ -76,7 +76,7 @@ def read_request(
     Args:
         batch_size: int32 scalar.
         options: the inputs of `OPTIONS`, each `[1]` or `[batch]`.
-        num_lengths: number of length classes of the model.
+        max_length_beam: the most length candidates of a row.
         tables: the model's calibration, for `target_speedup`.
 
     Returns:
@@ -93,8 +93,8 @@ def read_request(
         require(tf.reduce_any(matches, axis=1), f"heuristic: must be one of {names}"),
         *_check_settings(rules, settings),
         require(
-            (beam >= 1) & (beam <= num_lengths),
-            f"length_beam: must be from 1 to {num_lengths}",
+            (beam >= 1) & (beam <= max_length_beam),
+            f"length_beam: must be from 1 to {max_length_beam}",
         ),
         require(
             (limit >= 1) & (limit <= LARGEST_SETTING),
@@ -113,26 +113,41 @@ def _settings(rows, rules, tables) -> tuple[tf.Tensor, list[tf.Operation]]:
     """Returns each row's setting: its own, that of its speed, or the default."""
     settings, targets = rows["setting"], rows["target_speedup"]
     has_setting, has_target = (~tf.math.is_nan(x) for x in (settings, targets))
-    calibrated, found = find_settings(tables, targets, rules, rows["length_beam"])
+    found = find_settings(tables, targets, rules, rows["length_beam"])
     own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
     settings = tf.where(has_setting, settings, own)
     checks = [
         require(
             ~(has_setting & has_target), "target_speedup: give it or setting, not both"
         ),
-        require(found | ~has_target, f"target_speedup: {_what_is_calibrated(tables)}"),
+        require(
+            found.has_table | ~has_target,
+            f"target_speedup: {_what_is_calibrated(tables)}",
+        ),
+        require(
+            found.is_inside | ~found.has_table | ~has_target,
+            f"target_speedup: must be {_what_was_measured(tables)}",
+        ),
     ]
-    return tf.where(has_target, calibrated, settings), checks
+    return tf.where(has_target, found.settings, settings), checks
 
 
 def _what_is_calibrated(tables: Sequence[SpeedTable]) -> str:
     if not tables:
         return "the model was not calibrated"
-    return "must be " + "; ".join(
+    return "calibrated only for " + "; ".join(map(_way, tables))
+
+
+def _what_was_measured(tables: Sequence[SpeedTable]) -> str:
+    return "; ".join(
         f"from {table.points[0].speedup:.2f} to {table.points[-1].speedup:.2f} for "
-        f"{table.heuristic} with length_beam {table.length_beam}"
+        f"{_way(table)}"
         for table in tables
     )
+
+
+def _way(table: SpeedTable) -> str:
+    return f"{table.heuristic} with length_beam {table.length_beam}"
 
 
 def _for_each_row(name, value, batch_size) -> tf.Tensor:

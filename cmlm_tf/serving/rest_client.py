@@ -6,7 +6,13 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from cmlm_tf.serving.wire import SIGNATURE, Refused, Unavailable, request_inputs
+from cmlm_tf.serving.wire import (
+    SIGNATURE,
+    Refused,
+    Unavailable,
+    error_line,
+    request_inputs,
+)
 
 _UNAVAILABLE = 503
 
@@ -39,7 +45,7 @@ class RestClient:
             raise Unavailable(str(error)) from error
         if status != http.client.OK:
             kind = Unavailable if status == _UNAVAILABLE else Refused
-            raise kind(f"HTTP {status}: {_error(content)}")
+            raise kind(f"HTTP {status}: {error_line(_error(content))}")
         return _translations(content)
 
     def _post(self, body: bytes, timeout: float) -> tuple[int, bytes]:

@@ -1,5 +1,6 @@
 """The functions that a server offers, each from named tensors to named tensors."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,10 +36,19 @@ class ServedStudent:
         student: ConditionalMaskedLM,
         subwords: ServedSubwords,
         engine: Engine,
+        max_length_beam: int,
         tables: Sequence[SpeedTable] = (),
     ):
-        """Takes the model, its subword model, what decodes, and the calibration."""
-        self.tables = tables
+        """Takes what serves.
+
+        Args:
+            student: the model.
+            subwords: its subword model.
+            engine: decodes with it.
+            max_length_beam: the most length candidates of a text.
+            tables: the calibration.
+        """
+        self.max_length_beam, self.tables = max_length_beam, tables
         self.subwords, self.engine = subwords, engine
         self.max_length = student.config.max_length
 
@@ -67,7 +77,7 @@ class ServedStudent:
     def decode_ids(self, ids: tf.Tensor, options: Tensors) -> Tensors:
         """Translates subword ids, int32 `[batch, length]`, PAD behind the end."""
         ids = _not_empty(ids, "ids")
-        request = read_request(tf.shape(ids)[0], options, self.max_length, self.tables)
+        request = self._request(ids, options)
         source = self.subwords.check_ids(ids, "ids", self.max_length - 1)
         result = self._decode(source, request)
         return {"ids": _best(result, result.token_ids), **_summary(result)}
@@ -132,8 +142,12 @@ class ServedStudent:
 
     def _read(self, text: tf.Tensor, options: Tensors) -> tuple[Encoded, Request]:
         text = _not_empty(text, "text")
-        request = read_request(tf.shape(text)[0], options, self.max_length, self.tables)
+        request = self._request(text, options)
         return self.subwords.encode(text, "text", self.max_length - 1), request
+
+    def _request(self, rows: tf.Tensor, options: Tensors) -> Request:
+        size = tf.shape(rows)[0]
+        return read_request(size, options, self.max_length_beam, self.tables)
 
     def _decode(self, source: Encoded, request: Request, **kwargs) -> StudentResult:
         cache, logits = self.engine.start(source.with_end())
@@ -191,55 +205,36 @@ def make_signatures(served: ServedStudent) -> dict[str, Any]:
     ids = tf.TensorSpec([None, None], tf.int32, name="ids")
     partial = tf.TensorSpec([None], tf.string, name="partial")
     translation = tf.TensorSpec([None], tf.string, name="translation")
+    translate = _with_options(served.translate, text)
     return {
-        "serving_default": _of_one(served.translate, text),
-        "nbest": _of_one(served.nbest, text),
-        "trace": _of_one(served.trace, text),
-        "decode_ids": _of_one(served.decode_ids, ids),
-        "complete": _of_two(served.complete, text, partial),
-        "score": _of_two(served.score, text, translation),
+        "serving_default": translate,
+        "nbest": _with_options(served.nbest, text),
+        "trace": _with_options(served.trace, text),
+        "decode_ids": _with_options(served.decode_ids, ids),
+        "complete": _with_options(served.complete, text, partial),
+        "score": _with_options(served.score, text, translation),
         "text_only": tf.function(
-            lambda text: served.translate(text, option_defaults()),
-            autograph=False,
-            input_signature=[text],
+            lambda text: translate(text), autograph=False, input_signature=[text]
         ),
     }
 
 
-def _of_one(function: Callable, first: tf.TensorSpec) -> Any:
-    """Returns the graph of a function of one input and the options."""
-    default = option_defaults()
+def _with_options(function: Callable, *own: tf.TensorSpec) -> Any:
+    """Returns the graph of a function of its own inputs and the options.
 
-    def signature(
-        first,
-        heuristic=default["heuristic"],
-        setting=default["setting"],
-        target_speedup=default["target_speedup"],
-        length_beam=default["length_beam"],
-        max_iterations=default["max_iterations"],
-    ):
-        values = (heuristic, setting, target_speedup, length_beam, max_iterations)
-        return function(first, dict(zip(OPTIONS, values, strict=True)))
+    A loaded SavedModel has them under their names, and by place in this order.
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(spec.name, kind) for spec in own] + [
+        inspect.Parameter(name, kind, default=value)
+        for name, value in option_defaults().items()
+    ]
 
-    specs = [first, *option_specs().values()]
-    return tf.function(signature, autograph=False, input_signature=specs)
+    def signature(*values):
+        options = zip(OPTIONS, values[len(own) :], strict=True)
+        return function(*values[: len(own)], dict(options))
 
-
-def _of_two(function: Callable, first: tf.TensorSpec, second: tf.TensorSpec) -> Any:
-    """Returns the graph of a function of two inputs and the options."""
-    default = option_defaults()
-
-    def signature(
-        first,
-        second,
-        heuristic=default["heuristic"],
-        setting=default["setting"],
-        target_speedup=default["target_speedup"],
-        length_beam=default["length_beam"],
-        max_iterations=default["max_iterations"],
-    ):
-        values = (heuristic, setting, target_speedup, length_beam, max_iterations)
-        return function(first, second, dict(zip(OPTIONS, values, strict=True)))
-
-    specs = [first, second, *option_specs().values()]
+    # Where tf.function looks for the names of the arguments and their defaults.
+    signature.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    specs = [*own, *option_specs().values()]
     return tf.function(signature, autograph=False, input_signature=specs)

@@ -1,6 +1,7 @@
 """The calibration of a model inside the graph: from a speed to a setting."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -9,6 +10,21 @@ from cmlm_tf.decoding.heuristics import HEURISTICS
 
 #: A speed in float32 may lie this much outside of a table's float64 ends.
 _TOLERANCE = 1e-6
+
+
+class Found(NamedTuple):
+    """What a calibration says to the speeds of a batch.
+
+    Attributes:
+        settings: float32 `[batch]`; 1 where nothing was found.
+        has_table: bool `[batch]`, True where a table is for the row's heuristic and
+            length beam.
+        is_inside: bool `[batch]`, True where that table has the speed, too.
+    """
+
+    settings: tf.Tensor
+    has_table: tf.Tensor
+    is_inside: tf.Tensor
 
 
 def servable(tables: Sequence[SpeedTable]) -> list[SpeedTable]:
@@ -25,7 +41,7 @@ def find_settings(
     targets: tf.Tensor,
     rules: tf.Tensor,
     length_beam: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor]:
+) -> Found:
     """Finds the settings for speeds, as `SpeedTable.promise` does.
 
     Args:
@@ -35,21 +51,22 @@ def find_settings(
         length_beam: int32 `[batch]`.
 
     Returns:
-        float32 `[batch]` settings, and bool `[batch]`, True where a table has the
-        heuristic, the length beam and the speed; the setting is 1 elsewhere.
+        The settings, and where there are any.
     """
     targets = tf.cast(targets, tf.float64)
-    settings, found = tf.ones_like(targets), tf.zeros_like(rules, tf.bool)
+    settings = tf.ones_like(targets)
+    has_table = is_inside = tf.zeros_like(rules, tf.bool)
     for table in tables:
         slowest, fastest = table.points[0].speedup, table.points[-1].speedup
         fits = (rules == list(HEURISTICS).index(table.heuristic)) & (
             length_beam == table.length_beam
         )
+        has_table |= fits
         fits &= targets >= slowest * (1 - _TOLERANCE)
         fits &= targets <= fastest * (1 + _TOLERANCE)
         setting = _look_up(table, tf.where(fits, targets, slowest))
-        settings, found = tf.where(fits, setting, settings), found | fits
-    return tf.cast(settings, tf.float32), found
+        settings, is_inside = tf.where(fits, setting, settings), is_inside | fits
+    return Found(tf.cast(settings, tf.float32), has_table, is_inside)
 
 
 def _look_up(table: SpeedTable, targets: tf.Tensor) -> tf.Tensor:

@@ -8,8 +8,8 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.special_ids import EOS_ID, MASK_ID, PAD_ID
 
-#: What Python's `str.isspace` holds for white space, as an RE2 pattern.
-_BLANK = r"[\s\x{0b}\x{1c}-\x{1f}\x{85}\p{Z}]*"
+#: A character that Python's `str.isspace` holds for white space, as an RE2 pattern.
+BLANK = r"[\s\x{0b}\x{1c}-\x{1f}\x{85}\p{Z}]"
 
 
 class Encoded(NamedTuple):
@@ -53,7 +53,7 @@ class ServedSubwords(tf.Module):
         """
         texts = after([check_utf8(texts, name)], texts)
         ids = self.tokenizer.tokenize(texts)
-        is_blank = tf.strings.regex_full_match(texts, _BLANK)
+        is_blank = tf.strings.regex_full_match(texts, f"{BLANK}*")
         lengths = tf.where(is_blank, 0, tf.cast(ids.row_lengths(), tf.int32))
         fits = require(lengths <= longest, f"{name}: more than {longest} subwords")
         dense = ids.to_tensor(PAD_ID, shape=[None, None])

@@ -1,11 +1,16 @@
 """What both protocols have alike."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from cmlm_tf.serving.requests import OPTIONS
 
 SIGNATURE = "serving_default"
+
+
+#: What a failed check of `checks.require` says, and what TensorFlow writes around it.
+_REQUIREMENT = re.compile(r"\[(.*?) \(rows\)\] \[(.*?)\]")
 
 
 class Unavailable(Exception):
@@ -31,3 +36,16 @@ def request_inputs(
     """
     chosen = {**OPTIONS, **options}
     return {"text": list(texts), **{n: [v] * len(texts) for n, v in chosen.items()}}
+
+
+def error_line(message: str) -> str:
+    r"""Returns a server's error as one line, without the names of the graph's nodes.
+
+    >>> error_line("assertion failed: [setting: too large (rows)] [0 2]\n\t [[{{a}}]]")
+    'setting: too large (rows 0 2)'
+    >>> error_line("no\nmodel")
+    'no model'
+    """
+    found = _REQUIREMENT.search(message)
+    text = f"{found[1]} (rows {found[2]})" if found else message
+    return " ".join(text.split())

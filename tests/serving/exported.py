@@ -7,6 +7,7 @@ import tensorflow_text  # noqa: F401  (its ops are in the graph)
 
 from cmlm_tf.serving.export import export_model
 from cmlm_tf.serving.requests import DTYPES, OPTIONS
+from cmlm_tf.translator import load_translator
 from tests.tiny_models import model_dir, root
 
 MAX_LENGTH = 40
@@ -31,6 +32,12 @@ LINES = [
 def student_dir():
     """The model directory of the student that is exported."""
     return model_dir("student", MAX_LENGTH)
+
+
+@functools.cache
+def translator():
+    """The translator of the same student, which traces each way to decode once."""
+    return load_translator(student_dir())
 
 
 @functools.cache

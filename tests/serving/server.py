@@ -76,9 +76,20 @@ class Servable:
             for key, info in signature.outputs.items()
             if not wanted or key in wanted
         }
-        return self._session.run(
+        return self._run(
             fetched, {signature.inputs[key].name: value for key, value in fed.items()}
         )
+
+    def _run(self, fetched, fed):
+        """Calls the session as C++ does: what Python's converts is not converted."""
+
+        def tensor(name):
+            return self._session.graph.get_tensor_by_name(name)._as_tf_output()
+
+        feeds = {tensor(name): value for name, value in fed.items()}
+        fetches = [tensor(name) for name in fetched.values()]
+        values = self._session._call_tf_sessionrun(None, feeds, fetches, [], None)
+        return dict(zip(fetched, values, strict=True))
 
 
 @functools.cache

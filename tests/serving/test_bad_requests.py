@@ -5,6 +5,7 @@ import re
 import tensorflow as tf
 from absl.testing import parameterized
 
+from cmlm_tf.serving.export import MAX_LENGTH_BEAM
 from tests.serving.exported import MAX_LENGTH, call
 
 GOOD = ["a house", "tree"]
@@ -30,8 +31,8 @@ class BadRequestsTest(tf.test.TestCase, parameterized.TestCase):
         ),
         ({"heuristic": "mask_predict", "setting": 2.5}, "setting: T and K must be"),
         ({"heuristic": "mask_predict", "setting": 2e6}, "setting: T and K must be"),
-        ({"length_beam": 0}, f"length_beam: must be from 1 to {MAX_LENGTH}"),
-        ({"length_beam": [1, MAX_LENGTH + 1]}, "length_beam: must be from 1 to"),
+        ({"length_beam": 0}, f"length_beam: must be from 1 to {MAX_LENGTH_BEAM}"),
+        ({"length_beam": [1, MAX_LENGTH_BEAM + 1]}, "length_beam: must be from 1 to"),
         ({"max_iterations": 0}, "max_iterations: must be from 1 to 1000000"),
         ({"setting": [0.1] * 3}, "setting: must hold one value or one for each row"),
     )

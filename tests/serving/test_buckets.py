@@ -1,21 +1,31 @@
 """The compiled form: few shapes, no dynamic op, the same results."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import tensorflow as tf
+from absl.testing import parameterized
 
-from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
+from cmlm_tf.modeling.student import ConditionalMaskedLM
+from cmlm_tf.serving.buckets import BATCH_SIZES, CompiledEngine
 from cmlm_tf.serving.engine import Engine, asked_lengths
 from cmlm_tf.serving.requests import Request, option_defaults, read_request
 from cmlm_tf.special_ids import MASK_ID
 from tests.modeling.small import CONFIG, make_student, random_sources
 
 STUDENT = make_student(seed=5, spread=4.0)
-COMPILED = CompiledEngine(STUDENT, jit_compile=True)
+COMPILED = CompiledEngine(STUDENT, jit_compile=True, max_length_beam=10)
 
 
-def decode(engine):
+def random_targets(shape, share, seed=3):
+    """Random subwords where the share of positions is not MASK."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(MASK_ID + 1, CONFIG.vocab_size, size=shape)
+    return tf.constant(np.where(rng.random(shape) < share, ids, MASK_ID), tf.int32)
+
+
+def decode(engine, name):
     """Decodes three sentences, the last one blank, with a beam for each."""
     options = option_defaults() | {"length_beam": tf.constant([3, 5, 1])}
     request = read_request(tf.constant(3), options, CONFIG.max_length)
@@ -23,53 +33,67 @@ def decode(engine):
     sources[2] = 0
     cache, logits = engine.start(tf.constant(sources))
     blank = tf.constant([False, False, True])
-    return engine.unmask(cache, asked_lengths(logits, blank, request), request)
+    lengths = asked_lengths(logits, blank, request)
+    given = {}
+    if name == "score":
+        lengths = lengths[:, :1]
+        given["forced_ids"] = random_targets([3, 1, CONFIG.max_length], share=1.0)
+    elif name == "complete":
+        given["initial_ids"] = random_targets([3, 5, CONFIG.max_length], share=0.5)
+    longest = tf.reduce_max(lengths)
+    inside = tf.sequence_mask(lengths, longest)
+    given = {n: tf.where(inside, ids[:, :, :longest], 0) for n, ids in given.items()}
+    return engine.unmask(cache, lengths, request, **given)
 
 
 def shapes():
     """Every bucket: batch size, length, candidates."""
-    return itertools.product(BATCH_SIZES, COMPILED.lengths, BEAMS)
+    return itertools.product(BATCH_SIZES, COMPILED.lengths, COMPILED.beams)
 
 
-def hlo(name, *arguments):
+def hlo(engine, name, *arguments):
     """The program that XLA compiles for the CPU."""
-    function = COMPILED.functions[name]
+    function = engine.functions[name]
     return function.experimental_get_compiler_ir(*arguments)(stage="hlo")
 
 
-class BucketsTest(tf.test.TestCase):
-    def test_padding_and_cutting_change_nothing(self):
-        expected = decode(Engine(STUDENT))
-        found = tf.function(lambda: decode(COMPILED), autograph=False)()
+class BucketsTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters("translate", "complete", "score")
+    def test_padding_and_cutting_change_nothing(self, name):
+        expected = decode(Engine(STUDENT), name)
+        found = tf.function(lambda: decode(COMPILED, name), autograph=False)()
         for name in ("best", "lengths", "token_ids", "num_iterations"):
             self.assertAllEqual(getattr(found, name), getattr(expected, name))
         self.assertAllClose(found.scores, expected.scores, atol=1e-4)
 
     def test_every_shape_compiles_and_none_is_dynamic(self):
         # A bounded dynamic dimension is written as [<=8].
+        config = dataclasses.replace(CONFIG, num_encoder_layers=1, num_decoder_layers=1)
+        student = ConditionalMaskedLM(config)
+        engine = CompiledEngine(student, jit_compile=True, max_length_beam=10)
         for batch, length, beam in shapes():
             sources = tf.zeros([batch, length], tf.int32)
             if beam == 1:
-                program = hlo("cmlm_start", sources)
+                program = hlo(engine, "cmlm_start", sources)
                 self.assertIn(f"s32[{batch},{length}]", program)
                 self.assertNotIn("<=", program)
-            cache, _ = STUDENT.start(sources)
+            cache, _ = student.start(sources)
             ones = tf.ones([batch], tf.int32)
             request = Request(ones, tf.ones([batch]), ones, ones)
             grid = tf.fill([batch, beam, length], MASK_ID)
             lengths = tf.zeros([batch, beam], tf.int32)
-            program = hlo("cmlm_translate", cache, lengths, request, grid)
-            self.assertIn(f"s32[{batch * beam},{length}]", program)
-            self.assertNotIn("<=", program)
+            names = ("cmlm_translate", "cmlm_complete", "cmlm_score")
+            for name in names[: 3 if beam == 1 else 2]:  # A target has one length.
+                program = hlo(engine, name, cache, lengths, request, grid)
+                self.assertIn(f"s32[{batch * beam},{length}]", program)
+                self.assertNotIn("<=", program)
 
     def test_buckets_are_those_of_the_model(self):
         self.assertEqual(COMPILED.lengths, (16, 24))
-        self.assertEqual(COMPILED.beams, (1, 5, 24))
+        self.assertEqual(COMPILED.beams, (1, 5, 10))
         rows = {1: 1, 2: 8, 8: 8, 9: 64, 64: 64, 65: 128, 129: 192}
         for size, padded in rows.items():
-            cache, logits = CompiledEngine(STUDENT, jit_compile=False).start(
-                tf.constant(np.full([size, 3], 7, np.int32))
-            )
+            cache, logits = COMPILED.start(tf.constant(np.full([size, 3], 7, np.int32)))
             self.assertEqual(cache.valid.shape, [padded, 16])
             self.assertEqual(logits.shape[0], size)
 

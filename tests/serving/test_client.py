@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.client
 import json
+import re
 import socket
 import tempfile
 import threading
@@ -13,11 +14,11 @@ from pathlib import Path
 import grpc
 import tensorflow as tf
 from absl.testing import parameterized
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.serving import client, grpc_client, messages
-from cmlm_tf.translator import load_translator
+from cmlm_tf.serving import client, messages
 from tests.serving import exported, server
 from tests.serving.exported import LINES, MAX_LENGTH
 
@@ -26,7 +27,7 @@ SERVERS = {"grpc": server.grpc_server, "rest": server.rest_server}
 
 @functools.cache
 def expected(tau):
-    translations = load_translator(exported.student_dir()).translate(
+    translations = exported.translator().translate(
         LINES, UnmaskingOptions("thresh", tau)
     )
     return [translation.text for translation in translations]
@@ -76,10 +77,38 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(*SERVERS)
     def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
         lines = ["a house"] * 3 + ["tree " * MAX_LENGTH]
-        message = "in, lines 3 to 4: .*text: more than 39 subwords"
-        with self.assertRaisesRegex(UserError, f"(?s){message}"):
+        code = {"grpc": "INVALID_ARGUMENT", "rest": "HTTP 400"}[protocol]
+        message = f"in, lines 3 to 4: {code}: text: more than 39 subwords"
+        with self.assertRaisesRegex(UserError, message + r" \(rows 1\)$"):
             self.translate(protocol, lines, batch_size=2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["in"])
+
+    @parameterized.parameters(*SERVERS)
+    def test_a_very_long_line_is_named_and_not_sent(self, protocol):
+        lines = ["a house", " " * client.LONGEST_LINE, "a" * (client.LONGEST_LINE + 1)]
+        message = "in, line 3: 100001 characters, more than 100000$"
+        with self.assertRaisesRegex(UserError, message):
+            self.translate(protocol, lines)
+        self.assertEqual(self.translate(protocol, lines[1:2]), [""])
+
+    def test_a_wrong_type_is_refused_by_its_place_in_the_alphabet(self):
+        wrong = {"heuristic": [1.0], "length_beam": [0.5], "max_iterations": ["a"]}
+        wrong |= {"setting": ["a"], "target_speedup": ["a"], "text": [1.0]}
+        inputs = exported.inputs_of("serving_default", [["a house"]], {})
+        self.assertEqual(sorted(wrong), sorted(inputs))
+        with (
+            server.grpc_server(server.tiny_servable()) as address,
+            contextlib.closing(grpc.insecure_channel(address)) as channel,
+        ):
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            for place, name in enumerate(sorted(wrong)):
+                request = messages.predict_request(inputs, "m")
+                request.inputs[name].CopyFrom(tf.make_tensor_proto(wrong[name]))
+                with self.assertRaises(grpc.RpcError) as caught:
+                    stub.Predict(request, 60)
+                code, details = caught.exception.code(), caught.exception.details()
+                self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT)
+                self.assertStartsWith(details, f"Expects arg[{place}] to be ")
 
     @parameterized.parameters(*SERVERS)
     def test_no_server(self, protocol):
@@ -113,6 +142,32 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(UserError, message):
             client.Calling("localhost:1", **fields)
 
+    @parameterized.parameters(
+        "localhost",
+        "localhost:",
+        ":8500",
+        "localhost:0",
+        "localhost:65536",
+        "localhost:99999999999",
+        "localhost:-1",
+        "localhost:http",
+        "localhost:\u0661",
+        "http://localhost:8500",
+        "localhost:8500/v1",
+        "local host:8500",
+        "::1:8500",
+        "",
+    )
+    def test_bad_servers(self, name):
+        for protocol in SERVERS:
+            message = "^server must be host:port, the port from 1 to 65535, not "
+            with self.assertRaisesRegex(UserError, message + re.escape(name) + "$"):
+                client.Calling(name, protocol)
+
+    @parameterized.parameters("localhost:1", "a-b.example:65535", "[::1]:8500")
+    def test_good_servers(self, name):
+        self.assertEqual(client.Calling(name).server, name)
+
     def test_no_more_at_a_time_than_asked_for(self):
         lock, now, most = threading.Lock(), 0, 0
 
@@ -145,9 +200,7 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     def test_defaults_are_the_servers(self):
         with server.grpc_server(server.tiny_servable()) as address:
             with contextlib.closing(grpc.insecure_channel(address)) as channel:
-                stub = grpc_client.prediction_service_pb2_grpc.PredictionServiceStub(
-                    channel
-                )
+                stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
                 request = messages.predict_request({"text": ["a house"]}, "m")
                 response = stub.Predict(request, 60)
         found = {

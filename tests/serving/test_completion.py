@@ -4,6 +4,7 @@ import itertools
 import re
 
 import tensorflow as tf
+from absl.testing import parameterized
 
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.serving.completion import read_gaps
@@ -39,7 +40,23 @@ def shared_out(missing, num_gaps):
     return widths
 
 
-class CompletionTest(tf.test.TestCase):
+def filled(partial, words):
+    """Fills each gap with a word of one subword, as a model would."""
+    subwords = ServedSubwords(SubwordModel(tiny_models.subword_file()))
+    pieces = iter([_word(subwords, word) for word in words])
+    gaps = gaps_of([partial])
+    lengths = gaps.num_given + len(words)
+    ids = gaps.initial_ids(lengths[:, tf.newaxis]).numpy()[:, 0]
+    ids = [[next(pieces) if i == MASK else i for i in ids[0].tolist()]]
+    return gaps.join(subwords, tf.constant(ids), lengths)[0].numpy().decode()
+
+
+def _word(subwords, word):
+    (piece,) = subwords.tokenizer.tokenize(word).numpy().tolist()
+    return piece
+
+
+class CompletionTest(tf.test.TestCase, parameterized.TestCase):
     def test_given_text_stays_letter_for_letter(self):
         texts = ["the small cat sees one dog"] * len(PARTIALS)
         for beam in (1, 4):
@@ -47,6 +64,18 @@ class CompletionTest(tf.test.TestCase):
             for partial, found in zip(PARTIALS, outputs["translation"], strict=True):
                 pattern = re.escape(partial).replace("<mask>", "(.*)")
                 self.assertRegex(found, f"(?s)^{pattern}$")
+
+    @parameterized.parameters(
+        ("das<mask>", ["Haus"], "das Haus"),
+        ("das <mask>", ["Haus"], "das Haus"),
+        ("das\u00a0<mask>!", ["Haus"], "das\u00a0Haus!"),
+        ("das<mask>Haus", ["rote"], "das roteHaus"),
+        ("<mask>,<mask>", ["Hund", "Katze"], "Hund, Katze"),
+        ("<mask><mask>", ["rote", "Katze"], "rote Katze"),
+        (" <mask>", ["Hund"], " Hund"),
+    )
+    def test_a_word_in_a_gap_has_a_space_in_front(self, partial, words, expected):
+        self.assertEqual(filled(partial, words), expected)
 
     def test_nothing_to_fill_in(self):
         texts = ["tree", "", "a house"]

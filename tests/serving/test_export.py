@@ -16,8 +16,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 from cmlm_tf.data.grammar import grammar_pairs
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
-from cmlm_tf.translator import load_translator
 from tests import tiny_models
 from tests.serving import exported
 from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS
@@ -80,7 +80,7 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         result = in_a_fresh_process()
         self.assertEqual(result["ours"], [])
         outputs = iter(result["outputs"])
-        translator = load_translator(exported.student_dir())
+        translator = exported.translator()
         for heuristic, setting in SETTINGS.items():
             options = UnmaskingOptions(heuristic, setting)
             expected = translator.translate(lines(), options)
@@ -127,11 +127,38 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         folder = self.folder()
         for path, message in (
             (folder / "latest", "must be a version, a number"),
+            (folder / "\u0661", "must be a version, a number"),
+            (folder / str(2**63), f"versions are numbers up to {2**63 - 1}"),
+            (folder / ("9" * 200), "versions are numbers up to"),
             (exported.export_dir(), "is there already"),
         ):
             with self.assertRaisesRegex(UserError, message):
                 export_model(exported.student_dir(), path)
         self.assertEmpty(list(folder.iterdir()))
+
+    @parameterized.parameters(4, MAX_LENGTH + 1)
+    def test_a_length_beam_that_cannot_be_allowed(self, most):
+        message = f"max_length_beam must be from 5, .* to {MAX_LENGTH}, .*, not {most}"
+        with self.assertRaisesRegex(UserError, message):
+            export_model(
+                exported.student_dir(), self.folder() / "1", max_length_beam=most
+            )
+
+    def test_a_version_that_appears_meanwhile_stays(self):
+        output = self.folder() / "1"
+
+        def other_export(*_):
+            (output / "of_another").mkdir(parents=True)
+
+        with (
+            mock.patch.object(tf.saved_model, "save"),
+            mock.patch.object(export, "write_warmup", side_effect=other_export),
+            self.assertRaisesRegex(UserError, "1: is there already$"),
+        ):
+            export_model(exported.student_dir(), output)
+        self.assertEqual(
+            list(output.parent.rglob("*")), [output, output / "of_another"]
+        )
 
     def test_a_teacher_is_not_served(self):
         output = self.folder() / "1"

@@ -17,9 +17,7 @@ from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS, call
 
 
 def translate(lines, **options):
-    return load_translator(exported.student_dir()).translate(
-        lines, UnmaskingOptions(**options)
-    )
+    return exported.translator().translate(lines, UnmaskingOptions(**options))
 
 
 class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
@@ -71,6 +69,19 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
             expected = translate(LINES, heuristic=heuristic, setting=setting)
             self.assert_same(outputs, expected)
 
+    def test_loaded_functions_have_the_inputs_by_name_and_by_place(self):
+        inputs = {"text": "a house", "partial": "<mask> Haus"}
+        inputs |= {"heuristic": "comb_thresh", "setting": 0.9}
+        inputs = {name: tf.constant([value]) for name, value in inputs.items()}
+        complete = exported.load().complete
+        named, placed = complete(**inputs), complete(*inputs.values())
+        expected = call("complete", [["a house"], ["<mask> Haus"]], {"setting": 0.9})
+        for outputs in (named, placed):
+            self.assertEqual(
+                [text.decode() for text in outputs["translation"].numpy()],
+                expected["translation"],
+            )
+
     def test_max_iterations(self):
         limits = [1, 2, 3]
         options = {"heuristic": "fixed_k", "setting": 1.0, "max_iterations": limits}
@@ -111,7 +122,7 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertAllClose(found, state["log_probs"], 1e-3)
 
     def test_decode_ids_is_the_same_without_text(self):
-        subwords = load_translator(exported.student_dir()).subwords
+        subwords = exported.translator().subwords
         sources = [ids if line.strip() else [] for line, ids in _encoded(subwords)]
         padded = np.zeros([len(sources), 40], np.int32)
         for row, ids in enumerate(sources):

@@ -25,13 +25,13 @@ TABLES = [
 
 def find(heuristic, beam, targets):
     rules = [list(HEURISTICS).index(heuristic)] * len(targets)
-    settings, found = find_settings(
+    found = find_settings(
         TABLES,
         tf.constant(targets, tf.float32),
         tf.constant(rules),
         tf.fill([len(targets)], beam),
     )
-    return settings.numpy(), found.numpy().tolist()
+    return found.settings.numpy(), found.is_inside.numpy().tolist()
 
 
 def options(**given):
@@ -67,6 +67,16 @@ class SpeedTablesTest(tf.test.TestCase):
         self.assertAllEqual(read_request(size, asked, 24, TABLES).settings, [2.0])
         for given, tables, message in (
             ({"target_speedup": 9.0}, TABLES, "must be from 1.00 to 2.60 for fixed_k"),
+            (
+                {"target_speedup": 2.0, "heuristic": "thresh"},
+                TABLES,
+                "target_speedup: calibrated only for fixed_k with length_beam 5; ",
+            ),
+            (
+                {"target_speedup": 2.0, "length_beam": 2},
+                TABLES,
+                "target_speedup: calibrated only for fixed_k with length_beam 5; ",
+            ),
             ({"target_speedup": 2.0}, (), "target_speedup: the model was not"),
             (
                 {"target_speedup": 2.0, "setting": 0.1},

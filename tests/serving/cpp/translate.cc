@@ -3,12 +3,13 @@
 //   translate EXPORT TENSOR{7} LIBRARY... < LINES
 //
 // Loads the op libraries, then the SavedModel through the loader that TensorFlow
-// Serving uses, and feeds all lines as one batch to a signature. The tensors are
-// those of its inputs text, heuristic and setting and of its outputs iterations,
-// length, score and translation. Prints the outputs of each line, tab-separated.
-// A line is a text, or heuristic, setting and text with tabs between, in all lines
-// alike. What is not fed has the default that is stored in the graph. A failure
-// prints its code and message and exits with 1.
+// Serving uses, and feeds the lines to a signature, as one batch up to each line that
+// holds a form feed and nothing else. The tensors are those of its inputs text,
+// heuristic and setting and of its outputs iterations, length, score and translation.
+// Prints the outputs of each line, tab-separated. A line is a text, or heuristic,
+// setting and text with tabs between, in all lines of a batch alike. What is not fed
+// has the default that is stored in the graph. A failure prints its code and message
+// and exits with 1.
 
 #include <algorithm>
 #include <cstdio>
@@ -22,6 +23,7 @@
 namespace {
 
 constexpr int kFirstTensor = 2, kFirstLibrary = 9;
+constexpr int kOutputs = 3;  // Where they begin among the tensors.
 
 void Check(TF_Status* status) {
   if (TF_GetCode(status) == TF_OK) return;
@@ -49,6 +51,50 @@ TF_Tensor* Floats(const std::vector<float>& values) {
   return tensor;
 }
 
+// Reads the lines of the next batch; false at the end of the input.
+bool Read(std::vector<std::string>* lines) {
+  lines->clear();
+  for (std::string line; std::getline(std::cin, line); lines->push_back(line)) {
+    if (line == "\f") return true;
+  }
+  return !lines->empty();
+}
+
+// Translates a batch with the tensors in the order of the command line.
+void Translate(TF_Session* session, const std::vector<TF_Output>& tensors,
+               const std::vector<std::string>& lines) {
+  std::vector<std::string> texts, heuristics;
+  std::vector<float> settings;
+  for (const std::string& line : lines) {
+    const size_t first = line.find('\t');
+    if (first == std::string::npos) {
+      texts.push_back(line);
+      continue;
+    }
+    heuristics.push_back(line.substr(0, first));
+    settings.push_back(std::atof(line.c_str() + first + 1));
+    texts.push_back(line.substr(line.find('\t', first + 1) + 1));
+  }
+  std::vector<TF_Tensor*> fed = {Strings(texts)};
+  if (!heuristics.empty()) {
+    fed.insert(fed.end(), {Strings(heuristics), Floats(settings)});
+  }
+  std::vector<TF_Tensor*> values(tensors.size() - kOutputs);
+  TF_Status* status = TF_NewStatus();
+  TF_SessionRun(session, nullptr, tensors.data(), fed.data(), fed.size(),
+                tensors.data() + kOutputs, values.data(), values.size(), nullptr, 0,
+                nullptr, status);
+  Check(status);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto* text = static_cast<TF_TString*>(TF_TensorData(values[3])) + i;
+    std::printf("%d\t%d\t%.6f\t", static_cast<int*>(TF_TensorData(values[0]))[i],
+                static_cast<int*>(TF_TensorData(values[1]))[i],
+                static_cast<float*>(TF_TensorData(values[2]))[i]);
+    std::fwrite(TF_TString_GetDataPointer(text), 1, TF_TString_GetSize(text), stdout);
+    std::printf("\n");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,44 +110,15 @@ int main(int argc, char** argv) {
       TF_LoadSessionFromSavedModel(TF_NewSessionOptions(), nullptr, argv[1], tags, 1,
                                    graph, nullptr, status);
   Check(status);
-  auto tensor = [&](int number) {
-    const std::string name = argv[kFirstTensor + number];
+  std::vector<TF_Output> tensors;
+  for (int i = kFirstTensor; i < kFirstLibrary; ++i) {
+    const std::string name = argv[i];
     const size_t colon = name.find(':');
-    return TF_Output{TF_GraphOperationByName(graph, name.substr(0, colon).c_str()),
-                     std::atoi(name.c_str() + colon + 1)};
-  };
-
-  std::vector<std::string> texts, heuristics;
-  std::vector<float> settings;
-  for (std::string line; std::getline(std::cin, line);) {
-    const size_t first = line.find('\t'), second = line.find('\t', first + 1);
-    if (first != std::string::npos) {
-      heuristics.push_back(line.substr(0, first));
-      settings.push_back(std::atof(line.c_str() + first + 1));
-      line = line.substr(second + 1);
-    }
-    texts.push_back(line);
+    tensors.push_back({TF_GraphOperationByName(graph, name.substr(0, colon).c_str()),
+                       std::atoi(name.c_str() + colon + 1)});
   }
-  std::vector<TF_Output> inputs = {tensor(0)};
-  std::vector<TF_Tensor*> fed = {Strings(texts)};
-  if (!heuristics.empty()) {
-    inputs.insert(inputs.end(), {tensor(1), tensor(2)});
-    fed.insert(fed.end(), {Strings(heuristics), Floats(settings)});
-  }
-  std::vector<TF_Output> outputs = {tensor(3), tensor(4), tensor(5), tensor(6)};
-  std::vector<TF_Tensor*> values(outputs.size());
-  TF_SessionRun(session, nullptr, inputs.data(), fed.data(), inputs.size(),
-                outputs.data(), values.data(), outputs.size(), nullptr, 0, nullptr,
-                status);
-  Check(status);
-
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const auto* text = static_cast<TF_TString*>(TF_TensorData(values[3])) + i;
-    std::printf("%d\t%d\t%.6f\t", static_cast<int*>(TF_TensorData(values[0]))[i],
-                static_cast<int*>(TF_TensorData(values[1]))[i],
-                static_cast<float*>(TF_TensorData(values[2]))[i]);
-    std::fwrite(TF_TString_GetDataPointer(text), 1, TF_TString_GetSize(text), stdout);
-    std::printf("\n");
+  for (std::vector<std::string> lines; Read(&lines);) {
+    Translate(session, tensors, lines);
   }
   return 0;
 }

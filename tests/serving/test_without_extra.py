@@ -1,0 +1,43 @@
+"""Without the extra `serving`: one clear line, and REST works."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+#: Runs a command as if the modules of the extra were not installed.
+RUN = """
+import runpy, sys
+sys.modules["grpc"] = sys.modules["tensorflow_serving"] = None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "flags", "message"),
+    [
+        ("export", ["model_dir=m", "output_dir=1"], "tensorflow_serving"),
+        ("translate_client", ["server=localhost:1"], "grpc"),
+        ("translate_client", ["server=localhost:1", "protocol=rest"], None),
+    ],
+)
+def test_one_line_without_the_extra(command, flags, message):
+    arguments = [f"bin/{command}.py", *(f"--{flag}" for flag in flags)]
+    process = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if message is None:
+        assert process.returncode == 0
+        return
+    assert process.returncode == 1
+    line = process.stderr.rstrip("\n").split("\n")[-1]
+    assert line.startswith(f"error: {message}")
+    assert line.endswith("is missing: the extra serving has it")
+    assert "Traceback" not in process.stderr
