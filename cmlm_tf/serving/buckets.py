@@ -81,9 +81,10 @@ class CompiledEngine(Engine):
         rows, sources = tf.unstack(tf.shape(cache.valid))
         length = _next(self.lengths, tf.maximum(longest, sources))
         shape = [rows, _next(self.beams, candidates), length]
-        cache = tf.nest.map_structure(
-            lambda x: _pad(x, [rows, length, *x.shape[2:]]), cache
+        memory = tf.nest.map_structure(
+            lambda x: _pad(x, [rows, x.shape[1], length, x.shape[3]]), cache.memory
         )
+        cache = SourceCache(memory, _pad(cache.valid, [rows, length]))
         padded = Request(*(_pad(value, shape[:1], 1) for value in request))
         inputs = [cache, _pad(lengths, shape[:2]), padded]
         if forced_ids is not None:

@@ -4,6 +4,7 @@ import math
 import re
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,6 @@ RULES = list(HEURISTICS)
 WHOLE = ("mask_predict", "fixed_k")
 OWN = {"mask_predict": 10, "fixed_k": 3}
 SUBWORDS = SubwordModel(tiny_models.subword_file())
-SERVED = ServedSubwords(SUBWORDS)
 
 FLOATS = st.floats(width=32) | st.sampled_from([math.nan, 0.0, 0.5, 1.0, 3.0, 1e6])
 NUMBERS = st.integers(-(2**31), 2**31 - 1) | st.integers(-1, MOST + 1)
@@ -39,6 +39,12 @@ BYTES = (
     .map("".join)
     .map(str.encode)
 )
+
+
+@pytest.fixture(scope="module")
+def served():
+    """Made here, not on import: other tests take away what was made before them."""
+    return ServedSubwords(SUBWORDS)
 
 
 @st.composite
@@ -115,9 +121,9 @@ def test_options(asked):
 
 @settings(max_examples=200)
 @given(texts=st.lists(BYTES, min_size=1, max_size=3))
-def test_texts(texts):
+def test_texts(served, texts):
     try:
-        found = SERVED.encode(tf.constant(texts), "text", LONGEST)
+        found = served.encode(tf.constant(texts), "text", LONGEST)
     except tf.errors.InvalidArgumentError as error:
         is_long = any(
             is_text(t) and len(SUBWORDS.encode([t.decode()])[0]) > LONGEST
@@ -134,9 +140,9 @@ def test_texts(texts):
 
 @settings(max_examples=200)
 @given(partials=st.lists(BYTES, min_size=1, max_size=3))
-def test_partial_targets(partials):
+def test_partial_targets(served, partials):
     try:
-        gaps = read_gaps(SERVED, tf.constant(partials), "partial", LONGEST)
+        gaps = read_gaps(served, tf.constant(partials), "partial", LONGEST)
     except tf.errors.InvalidArgumentError as error:
         assert "partial: " in str(error)
         return
