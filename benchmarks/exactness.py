@@ -15,7 +15,6 @@ Example:
 
 import functools
 import itertools
-import json
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -31,7 +30,7 @@ from cmlm_tf.decoding.lengths import length_beam
 from cmlm_tf.decoding.loop import UnmaskTrace
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import write_json
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.search import StudentResult, unmask_sentences
 from cmlm_tf.shapes import BatchShapes
@@ -71,9 +70,7 @@ def main(_) -> None:
             row = {"heuristic": rule[0], "strategy": rule[1], "against": way}
             rows.append(row | {"sentences": len(sources), "near_ties": near_ties})
             print(*rule, way, f"{len(near_ties)} near-ties", flush=True)
-    with atomic_write(_OUTPUT.value) as temporary:
-        text = json.dumps({"tolerance": _TOLERANCE, "rows": rows}, indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_json(_OUTPUT.value, {"tolerance": _TOLERANCE, "rows": rows})
 
 
 def _compare(

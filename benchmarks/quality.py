@@ -14,7 +14,6 @@ Example:
 import dataclasses
 import functools
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import write_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator
@@ -78,9 +77,7 @@ def main(argv: Sequence[str]) -> None:
         for name, corpus in tests.items()
         for row in _measure(store, model_dir, open_corpus(corpus), points)
     ]
-    with atomic_write(path) as temporary:
-        text = json.dumps({"rows": rows}, indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_json(path, {"rows": rows})
     for name in tests:
         table = [QualitySpeedRow(**r["row"]) for r in rows if r["test"] == name]
         print(f"\n{name}\n\n{format_table(table)}")

@@ -26,7 +26,7 @@ from absl import flags
 
 from cmlm_tf import cli
 from cmlm_tf.data.text_files import read_lines
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import write_json
 
 _EXPORT = flags.DEFINE_string("export", None, "Folder of a version.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)
@@ -53,8 +53,7 @@ def main(_) -> None:
                 rows.append(loaded | {"batching": batching} | row)
                 print(json.dumps(rows[-1]), flush=True)
     if _JSON.value:
-        with atomic_write(_JSON.value) as temporary:
-            temporary.write_text(json.dumps(rows, indent=1) + "\n")
+        write_json(_JSON.value, rows)
 
 
 def rss(pid: int) -> int:

@@ -17,7 +17,7 @@ from cmlm_tf import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import sacre_bleu
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import write_json
 
 _EXPORTS = flags.DEFINE_list("exports", None, "Folders of versions.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)
@@ -46,8 +46,7 @@ def main(_) -> None:
         rows.append(row | {"seconds": seconds})
         print(json.dumps(rows[-1]), flush=True)
     if _JSON.value:
-        with atomic_write(_JSON.value) as temporary:
-            temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        write_json(_JSON.value, rows)
     scores = [row["bleu"] for row in rows]
     if max(scores) - min(scores) > _TOLERANCE.value:
         raise UserError(f"BLEU differs by more than {_TOLERANCE.value}: {scores}")

@@ -23,7 +23,7 @@ from cmlm_tf import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import write_json
 from tests.serving import cpp_program
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
@@ -49,8 +49,7 @@ def main(_) -> None:
         rows[-1]["largest_score_gap"] = gap
         print(json.dumps(rows[-1]), flush=True)
     if _JSON.value:
-        with atomic_write(_JSON.value) as temporary:
-            temporary.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        write_json(_JSON.value, rows)
     if any(row["differ"] for row in rows):
         raise UserError("C++ and bin/decode.py differ")
 

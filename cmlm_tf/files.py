@@ -247,6 +247,12 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: not valid JSON: {error}") from error
 
 
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Writes a value as indented JSON, the file whole or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
 def json_hash(content: Any) -> str:
     """Returns the SHA-256 of a value's JSON form, whatever the order of its keys.
 

@@ -1,6 +1,5 @@
 """Measured points: each is kept in a small file as soon as it is finished."""
 
-import json
 import math
 import os
 import time
@@ -12,7 +11,7 @@ from absl import logging
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.shapes import require
-from cmlm_tf.files import atomic_write, json_hash, read_json
+from cmlm_tf.files import json_hash, read_json, write_json
 
 
 class PointStore:
@@ -73,9 +72,7 @@ class PointStore:
             )
         result = measure()
         seconds = round(time.monotonic() - start, 2)
-        with atomic_write(path) as temporary:
-            content = {"key": key, "seconds": seconds, "result": result}
-            temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+        write_json(path, {"key": key, "seconds": seconds, "result": result})
         self.num_measured += 1
         total = self.expected or "as many as the search takes"
         place = f"{self.figure}: point {self._count} of {total}"
