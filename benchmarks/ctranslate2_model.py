@@ -22,6 +22,11 @@ def token(subword_id: int) -> str:
     return f"id{subword_id}"
 
 
+def subword_id(token: str) -> int:
+    """Returns the subword id of such a string."""
+    return int(token.removeprefix("id"))
+
+
 def convert(model: AutoregressiveTransformer, output_dir: Path) -> None:
     """Writes a CTranslate2 model with the same weights.
 

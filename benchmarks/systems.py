@@ -1,4 +1,4 @@
-"""What the decoding benchmark compares: subword ids in, subword ids out."""
+"""What the decoding benchmark compares, from subword ids to those of translations."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ import tensorflow as tf
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import ROLES, LoadedModel
+from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.student_translator import StudentTranslator
@@ -29,16 +30,16 @@ class Batch:
     lengths: Sequence[int] | None
 
 
-System = Callable[[Batch], int]
+System = Callable[[Batch], list[Sequence[int]]]
 
 
 def student_system(translator: StudentTranslator, options: UnmaskingOptions) -> System:
     """Returns the student at one setting."""
 
-    def run(batch: Batch) -> int:
+    def run(batch: Batch) -> list[Sequence[int]]:
         result = translator.search(batch.sources, options, batch.lengths)
-        rows = range(len(batch.sources))
-        return int(sum(result.lengths[row, result.best[row]] for row in rows))
+        best = list(enumerate(result.best[: len(batch.sources)]))
+        return [result.token_ids[i][: result.lengths[i]] for i in best]
 
     return run
 
@@ -47,15 +48,16 @@ def teacher_system(translator: TeacherTranslator, beam_size: int) -> System:
     """Returns the teacher's own search."""
     options = BeamOptions(beam_size, length_penalty=0.0)
 
-    def run(batch: Batch) -> int:
+    def run(batch: Batch) -> list[Sequence[int]]:
         result = translator.search(batch.sources, options, batch.lengths)
-        return int(result.lengths[: len(batch.sources)].sum())
+        rows = range(len(batch.sources))
+        return [result.token_ids[row, : result.lengths[row]] for row in rows]
 
     return run
 
 
 def ctranslate2_system(
-    teacher: TeacherTranslator,
+    teacher: AutoregressiveTransformer,
     folder: Path,
     compute_type: str,
     beam_size: int,
@@ -65,10 +67,10 @@ def ctranslate2_system(
     """Returns CTranslate2 with the teacher's weights."""
     import ctranslate2
 
-    from benchmarks.ctranslate2_model import convert, token
+    from benchmarks.ctranslate2_model import convert, subword_id, token
 
     if not folder.exists():
-        convert(teacher.model, folder)
+        convert(teacher, folder)
     engine = ctranslate2.Translator(
         str(folder),
         device=device,
@@ -77,7 +79,7 @@ def ctranslate2_system(
         intra_threads=threads,
     )
 
-    def run(batch: Batch) -> int:
+    def run(batch: Batch) -> list[Sequence[int]]:
         longest = 256 if batch.lengths is None else max(batch.lengths)
         results = engine.translate_batch(
             [[token(i) for i in ids] for ids in batch.sources],
@@ -85,7 +87,7 @@ def ctranslate2_system(
             length_penalty=0.0,
             max_decoding_length=longest,
         )
-        return sum(len(result.hypotheses[0]) for result in results)
+        return [[subword_id(name) for name in r.hypotheses[0]] for r in results]
 
     return run
 

@@ -48,26 +48,27 @@ class Measurement:
 
 
 def measure_in_turn(
-    systems: Mapping[str, Callable[[Any], int]],
+    systems: Mapping[str, Callable[[Any], Sequence[Sequence[int]]]],
     batches: Sequence[Any],
     rounds: int,
 ) -> dict[str, Measurement]:
     """Runs every system on the same batches, one after the other in each round.
 
     Args:
-        systems: by name; each takes a batch and returns the subwords it wrote.
+        systems: by name; each takes a batch and returns the subwords of each sentence.
         batches: a round takes the next one, from the start again at the end.
         rounds: timed runs of each system.
 
     Returns:
         The measurement of each system.
     """
-    first, shapes = {}, {}
+    first, written = {}, {}
     for name, run in systems.items():
         start = time.perf_counter()
         run(batches[0])
         first[name] = time.perf_counter() - start
-        shapes[name] = [run(batch) for batch in batches]  # every shape is warm
+        # Every shape is warm after that.
+        written[name] = [sum(map(len, run(batch))) for batch in batches]
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     for round_number in range(rounds):
         batch = batches[round_number % len(batches)]
@@ -81,7 +82,7 @@ def measure_in_turn(
             first[name],
             np.array(seconds[name]),
             len(batches[0].sources),
-            int(np.mean(shapes[name])),
+            int(np.mean(written[name])),
         )
         for name in systems
     }

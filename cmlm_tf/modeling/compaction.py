@@ -14,40 +14,54 @@ import tensorflow as tf
 class Compaction:
     """Moves values between a grid of positions and the stream of wanted ones.
 
-    With dynamic shapes the stream holds exactly the wanted positions. With
-    static shapes, as XLA needs them, it holds the whole grid: the same code
-    then computes every position, and those not wanted are ignored.
+    With dynamic shapes the stream holds exactly the wanted positions. With static
+    shapes, as XLA needs them, it holds so many places, filled up behind the wanted
+    positions, or the whole grid: the same code then computes more than is wanted.
+
+    Attributes:
+        filled: bool `[stream]`, False at the places behind the wanted positions.
     """
 
-    def __init__(self, wanted: tf.Tensor, static: bool):
+    def __init__(
+        self, wanted: tf.Tensor, static: bool = False, capacity: int | None = None
+    ):
         """Plans the moves.
 
         Args:
             wanted: bool `[batch, length]`, True at the positions to keep; at least
                 one of them.
             static: whether the stream must have a static length.
+            capacity: that length, at least the number of wanted positions; None
+                keeps the whole grid.
         """
-        self._static = static
+        self._whole = static and capacity is None
         self._grid_shape = tf.shape(wanted)
         flat = tf.reshape(wanted, [-1])
-        if static:
+        if self._whole:
             self._positions = self._slots = tf.range(tf.size(flat))
-        else:
+            self.filled = tf.ones_like(flat)
+            return
+        self._slots = tf.maximum(tf.cumsum(tf.cast(flat, tf.int32)) - 1, 0)
+        if capacity is None:
             self._positions = tf.cast(tf.where(flat)[:, 0], tf.int32)
-            self._slots = tf.maximum(tf.cumsum(tf.cast(flat, tf.int32)) - 1, 0)
+            self.filled = tf.ones_like(self._positions, tf.bool)
+        else:
+            places = wanted_places(flat, capacity)
+            self.filled = places < tf.size(flat)
+            self._positions = tf.where(self.filled, places, 0)
 
     def pack(self, grid: tf.Tensor) -> tf.Tensor:
         """Maps `[batch, length, ...]` to the stream `[wanted, ...]`."""
         flat = tf.reshape(grid, tf.concat([[-1], tf.shape(grid)[2:]], 0))
         flat = tf.ensure_shape(flat, [None] + grid.shape[2:])
-        return flat if self._static else tf.gather(flat, self._positions)
+        return flat if self._whole else tf.gather(flat, self._positions)
 
     def unpack(self, stream: tf.Tensor) -> tf.Tensor:
         """Maps `[wanted, ...]` to `[batch, length, ...]`.
 
         Positions not wanted hold some value of the stream, to be ignored.
         """
-        flat = stream if self._static else tf.gather(stream, self._slots)
+        flat = stream if self._whole else tf.gather(stream, self._slots)
         grid = tf.reshape(flat, tf.concat([self._grid_shape, tf.shape(stream)[1:]], 0))
         return tf.ensure_shape(grid, [None, None] + stream.shape[1:])
 
@@ -61,33 +75,50 @@ class Compaction:
         Returns:
             `[wanted, ...]`.
         """
-        if self._static:
-            return stream
         return tf.gather(stream, tf.gather(other._slots, self._positions))
 
 
-Chunk = Callable[[tf.Tensor | None, Any], Any]
+def wanted_places(wanted: tf.Tensor, size: int) -> tf.Tensor:
+    """Lists the wanted places, in order, with a static shape.
+
+    >>> wanted_places(tf.constant([False, True, False, True]), 3).numpy().tolist()
+    [1, 3, 4]
+
+    Args:
+        wanted: bool `[n]`, True at no more than `size` places.
+        size: how many to list.
+
+    Returns:
+        int32 `[size]`; behind the wanted places comes `n`.
+    """
+    n = tf.size(wanted)
+    slots = tf.where(wanted, tf.cumsum(tf.cast(wanted, tf.int32)) - 1, size)
+    listed = tf.fill([size + 1], n)  # The last place takes what is not wanted.
+    return tf.tensor_scatter_nd_update(listed, slots[:, None], tf.range(n))[:size]
 
 
 def take(x: Any, places: tf.Tensor | None) -> Any:
-    """Reads nested tensors at int32 places of the first axis; None is all of it."""
+    """Reads nested tensors at int32 places of the first axis.
+
+    Places behind the end read the last one; None reads all.
+    """
     if places is None:
         return x
-    return tf.nest.map_structure(lambda one: tf.gather(one, places), x)
+
+    def read(one):
+        return tf.gather(one, tf.minimum(places, tf.shape(one)[0] - 1))
+
+    return tf.nest.map_structure(read, x)
 
 
-def put(x: Any, places: tf.Tensor | None, values: Any) -> Any:
-    """Returns nested tensors with values at places of the first axis; as `take`."""
-    if places is None:
-        return values
-    return tf.nest.map_structure(
-        lambda one, new: tf.tensor_scatter_nd_update(one, places[:, None], new),
-        x,
-        values,
-    )
-
-
-def in_chunks(do: Chunk, wanted: tf.Tensor, most: int | None, state: Any) -> Any:
+def in_chunks(
+    do: Callable[[tf.Tensor | None], Any],
+    wanted: tf.Tensor,
+    most: int | None,
+    empty: Any,
+    weights: tf.Tensor | None = None,
+    capacity: int | None = None,
+) -> Any:
     """Goes through what is wanted, so many at a time, with static shapes.
 
     The number of chunks follows from how many are wanted, so that XLA skips most of
@@ -95,35 +126,56 @@ def in_chunks(do: Chunk, wanted: tf.Tensor, most: int | None, state: Any) -> Any
 
     >>> wanted = tf.constant([False, True, False, True, True])
     >>> numbers = tf.range(5)
-    >>> def square(places, squares):
-    ...     return put(squares, places, take(numbers, places) ** 2)
-    >>> squares = in_chunks(square, wanted, 2, tf.zeros_like(numbers))
-    >>> tf.boolean_mask(squares, wanted).numpy().tolist()
-    [1, 9, 16]
+    >>> def square(places):
+    ...     return take(numbers, places) ** 2
+    >>> in_chunks(square, wanted, 2, tf.zeros_like(numbers)).numpy().tolist()
+    [0, 1, 0, 9, 16]
 
     Args:
-        do: maps places to the new state, of the same structure; `take` and `put`
-            read and write there. Behind the last wanted place come some that are
-            not wanted, and some may come twice.
+        do: maps int32 places, at most `most`, to values, nested tensors with the
+            same first axis. Places of `n` fill a chunk up; their values are ignored.
         wanted: bool `[n]`, True at the wanted places.
-        most: places of a chunk. With None, or if there are no more than that, or
-            `n` is not known, all is one call with None for the places.
-        state: nested tensors.
+        most: places of a chunk. With None, or if `n` is not known or, where nothing
+            has a weight, no larger, all is one call with None for the places, and its
+            values are returned.
+        empty: nested tensors `[n, ...]`, the values where nothing is wanted.
+        weights: int32 `[n]`, what each place weighs, or None for no weights.
+        capacity: the most that a chunk may weigh, at least any one place.
 
     Returns:
-        The last state.
+        The values, nested tensors `[n, ...]`.
     """
     total = wanted.shape[0]
-    if most is None or total is None or most >= total:
-        return do(None, state)
-    size = -(-total // -(-total // most))  # All chunks alike.
-    order = tf.argsort(tf.cast(~wanted, tf.int32), stable=True)
+    if most is None or total is None or (weights is None and total <= most):
+        return do(None)
+    if weights is None:
+        most = -(-total // -(-total // most))  # All chunks alike.
+    most = min(most, total)
+    order = wanted_places(wanted, total + most)
     num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
+    if weights is not None:
+        heavy = tf.pad(weights, [[0, 1]])  # What fills up weighs nothing.
+        upto = tf.cumsum(tf.gather(heavy, order))
 
-    def one_chunk(start, state):
-        places = tf.slice(order, [tf.minimum(start, total - size)], [size])
-        return start + size, do(places, state)
+    def one_chunk(start, values):
+        places = tf.slice(order, [start], [most])
+        taken = tf.minimum(most, num_wanted - start)
+        if weights is not None:
+            here = tf.slice(upto, [start], [most])
+            before = here[0] - tf.gather(heavy, places[0])
+            fits = (here - before <= capacity) & (places < total)
+            taken = tf.reduce_sum(tf.cast(fits, tf.int32))
+            places = tf.where(fits, places, total)
+        values = tf.nest.map_structure(
+            lambda all_, new: tf.tensor_scatter_nd_update(all_, places[:, None], new),
+            values,
+            do(places),
+        )
+        return start + taken, values
 
-    return tf.while_loop(
-        lambda start, _: start < num_wanted, one_chunk, (tf.constant(0), state)
-    )[1]
+    # One place more takes what only fills a chunk up.
+    room = tf.nest.map_structure(lambda x: tf.concat([x, x[:1]], 0), empty)
+    _, values = tf.while_loop(
+        lambda start, _: start < num_wanted, one_chunk, (tf.constant(0), room)
+    )
+    return tf.nest.map_structure(lambda x: x[:total], values)

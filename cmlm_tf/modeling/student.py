@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.compaction import Compaction, in_chunks, put, take
+from cmlm_tf.modeling.compaction import Compaction, in_chunks, take
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.layers import attend, heads_first, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
@@ -13,11 +13,13 @@ from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 
-#: With static shapes, so many positions go through the decoder at a time, and so
-#: many through the vocabulary: enough to fill a GPU, few enough to leave out most
-#: of what is not wanted.
-_CHUNK_POSITIONS = 8192
+#: With static shapes, so many subwords go through the decoder at a time, and so many
+#: through the vocabulary: enough to fill a GPU, few enough to leave out most of what
+#: is not wanted.
+_CHUNK_TOKENS = 8192
 _CHUNK_LOGITS = 2048
+#: Positions of a chunk's grid, padding included, for each of its subwords.
+_GRID_PER_TOKEN = 2
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
 Pack = Callable[[tf.Tensor], tf.Tensor]
@@ -144,49 +146,72 @@ class ConditionalMaskedLM(Transformer):
         """
         read_fn = read_fn or (lambda logits, _: best_tokens(logits, self.banned_ids))
 
-        def predict(input_ids, wanted):
-            rows = tf.shape(input_ids)[0]
-            active = tf.reduce_any(
-                tf.reshape(wanted, [rows // num_candidates, -1]), axis=1
-            )
+        def grouped(grid):
+            rows, length = tf.unstack(tf.shape(grid))
+            return tf.reshape(grid, [rows // num_candidates, num_candidates, length])
 
-            def predict_some(sentences, predicted):
-                kept = None
-                if sentences is not None:
-                    kept = sentences[:, None] * num_candidates
-                    kept = tf.reshape(kept + tf.range(num_candidates), [-1])
-                some = self._predict(
+        def joined(grid):
+            sentences, _, length = tf.unstack(tf.shape(grid))
+            return tf.reshape(grid, [sentences * num_candidates, length])
+
+        def predict(input_ids, wanted):
+            ids, is_wanted = grouped(input_ids), grouped(wanted)
+            active = tf.reduce_any(is_wanted, axis=[1, 2])
+            most, capacity = _chunk_size(ids.shape) if static else (None, None)
+
+            def predict_some(sentences):
+                some = take(is_wanted, sentences)
+                if capacity is not None:  # Some only fill the chunk up.
+                    some &= (sentences < tf.size(active))[:, None, None]
+                values = self._predict(
                     take(cache, sentences),
                     num_candidates,
-                    take(input_ids, kept),
-                    take(wanted, kept),
+                    joined(take(ids, sentences)),
+                    joined(some),
                     static,
+                    capacity,
                     lambda logits, pack: read_fn(
-                        logits, lambda grid: pack(take(grid, kept))
+                        logits,
+                        lambda grid: pack(joined(take(grouped(grid), sentences))),
                     ),
                     read_dtypes,
                 )
-                return put(predicted, kept, some)
+                return tuple(map(grouped, values))
 
-            predicted = tuple(tf.zeros_like(input_ids, kind) for kind in read_dtypes)
-            if not static:
-                sentences = tf.cast(tf.where(active)[:, 0], tf.int32)
-                return predict_some(sentences, predicted)
-            most = None
-            if not tf.is_tensor(num_candidates) and input_ids.shape[1] is not None:
-                size = num_candidates * input_ids.shape[1]
-                most = max(_CHUNK_POSITIONS // size, 1)
-            return in_chunks(predict_some, active, most, predicted)
+            empty = tuple(tf.zeros_like(ids, kind) for kind in read_dtypes)
+            if static:
+                in_play = (ids != PAD_ID) & tf.reduce_any(is_wanted, 2, keepdims=True)
+                tokens = tf.reduce_sum(tf.cast(in_play, tf.int32), axis=[1, 2])
+                values = in_chunks(predict_some, active, most, empty, tokens, capacity)
+            else:
+                sentences = tf.where(active)
+                some = predict_some(tf.cast(sentences[:, 0], tf.int32))
+                values = tf.nest.map_structure(
+                    lambda x, new: tf.tensor_scatter_nd_update(x, sentences, new),
+                    empty,
+                    some,
+                )
+            return tuple(map(joined, values))
 
         return predict
 
     def _predict(
-        self, cache, num_candidates, input_ids, wanted, static, read_fn, read_dtypes
+        self,
+        cache,
+        num_candidates,
+        input_ids,
+        wanted,
+        static,
+        capacity,
+        read_fn,
+        read_dtypes,
     ):
         """Predicts for sentences of which at least one position is wanted."""
         has_wanted = tf.reduce_any(wanted, axis=1, keepdims=True)
         valid = (input_ids != PAD_ID) & has_wanted
-        tokens, targets = Compaction(valid, static), Compaction(wanted, static)
+        tokens = Compaction(valid, static, capacity)
+        # With static shapes nothing is gained by a shorter stream for the last layer.
+        targets = tokens if static else Compaction(wanted)
         positions = tf.zeros_like(input_ids) + tf.range(tf.shape(input_ids)[1])
         x = self.embedding(tokens.pack(input_ids), tokens.pack(positions))
         allowed = valid[:, None, None, :]
@@ -215,19 +240,35 @@ class ConditionalMaskedLM(Transformer):
         *earlier, last = zip(self.decoder.layers, cache.memory, strict=True)
         for layer, memory in earlier:
             x = run(layer, memory, x, tokens, lambda y: y)
-        x = run(*last, x, targets, lambda y: targets.select_from(tokens, y))
+        x = run(
+            *last,
+            x,
+            targets,
+            lambda y: y if static else targets.select_from(tokens, y),
+        )
         x = self.decoder.norm(x)
 
-        def predict_some(positions, predicted):
+        def predict_some(positions):
             logits = self.embedding.logits(take(x, positions))
-            some = read_fn(logits, lambda grid: take(targets.pack(grid), positions))
-            return put(predicted, positions, some)
+            return read_fn(logits, lambda grid: take(targets.pack(grid), positions))
 
         first = x[:, 0]
         read = in_chunks(
             predict_some,
-            targets.pack(wanted),
+            targets.pack(wanted) & targets.filled,
             _CHUNK_LOGITS if static else None,
             tuple(tf.zeros_like(first, kind) for kind in read_dtypes),
         )
         return tuple(targets.unpack(values) for values in read)
+
+
+def _chunk_size(shape: tf.TensorShape) -> tuple[int | None, int | None]:
+    """Returns the sentences and the subwords of a chunk, or None where all is one.
+
+    Args:
+        shape: sentences, candidates and length.
+    """
+    if not shape.is_fully_defined() or shape.num_elements() <= _CHUNK_TOKENS:
+        return None, None
+    size = shape[1] * shape[2]
+    return max(_GRID_PER_TOKEN * _CHUNK_TOKENS // size, 1), max(_CHUNK_TOKENS, size)

@@ -85,10 +85,8 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
     def test_predict_fn_equals_the_padded_model(self, static_chunk, candidates):
         static, chunk = static_chunk
         self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunk))
-        positions = chunk * candidates * 9 // 2  # Of one sentence or two.
-        self.enter_context(
-            mock.patch.object(student_module, "_CHUNK_POSITIONS", positions)
-        )
+        tokens = chunk * candidates * 9 // 2  # Of one sentence or more.
+        self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
         student = make_student()
         sources = random_sources(5, 7)
         rng = np.random.default_rng(3)

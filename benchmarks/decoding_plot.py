@@ -1,0 +1,58 @@
+"""Draws what the decoding benchmark measured: latency and quality against speed."""
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cmlm_tf.evaluation.plots import SETTINGS, STYLES, save
+
+Row = Mapping[str, Any]
+
+
+def plot_decoding(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Draws median latency over batch size, and BLEU over throughput if known.
+
+    Args:
+        rows: as `benchmarks/decoding.py` writes them.
+        path: the file to write, by suffix (.png, .svg, .pdf).
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    systems = list(dict.fromkeys(row["system"] for row in rows))
+    with_bleu = any(row["bleu"] is not None for row in rows)
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(9.0 if with_bleu else 5.0, 4.5), layout="constrained")
+        axes = figure.subplots(1, 2 if with_bleu else 1, squeeze=False)[0]
+        for system, (color, marker), line in zip(
+            systems, itertools.cycle(STYLES), _line_styles(), strict=False
+        ):
+            own = [row for row in rows if row["system"] == system]
+            own.sort(key=lambda row: row["batch_size"])
+            style = {"color": color, "marker": marker, "linestyle": line}
+            sizes = [row["batch_size"] for row in own]
+            axes[0].plot(sizes, [row["p50_ms"] for row in own], label=system, **style)
+            if with_bleu and own[0]["bleu"] is not None:
+                speeds = [row["sentences_per_second"] for row in own]
+                axes[1].plot(speeds, [row["bleu"] for row in own], **style)
+        _name_axes(axes[0], "batch size (sentences)", "median latency (ms)")
+        axes[0].set_yscale("log")
+        if with_bleu:
+            _name_axes(axes[1], "sentences per second", "quality (SacreBLEU)")
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        save(figure, path)
+
+
+def _line_styles():
+    """Yields a line style for each system, the next when the colours begin anew."""
+    for style in itertools.cycle(("-", "--", ":")):
+        yield from [style] * len(STYLES)
+
+
+def _name_axes(axes: Any, across: str, up: str) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="0.9", linewidth=0.6)
