@@ -68,7 +68,7 @@ def _config(folder: Path) -> ml_collections.ConfigDict:
     config.model.update(model_dim=32, feed_forward_dim=64, dropout=0.1)
     config.data.tokens_per_batch = 256
     config.training.update(max_steps=80, checkpoint_every=2, log_every=50)
-    config.evaluation.update(every=8, bleu_sentences=0, select_by="loss")
+    config.evaluation.update(every=8, bleu_sentences=0, select_by="token_loss")
     return config
 
 

@@ -169,7 +169,10 @@ def search_sentences(
     """
     source_lengths = tf.reduce_sum(tf.cast(source_ids != PAD_ID, tf.int32), axis=1)
     longest = static_length or teacher.config.max_length - 1
-    max_steps = None if static_length is None else static_length + 1
+    max_steps = None
+    if static_length is not None:
+        # A GPU's matrix products want a multiple of eight of what hypotheses look at.
+        max_steps = -(-(static_length + 1) // 8) * 8
     if limits is None:
         limits = longest_translation(source_lengths)
     limits = tf.where(source_lengths > 0, tf.minimum(limits, longest), 0)

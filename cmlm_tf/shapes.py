@@ -10,7 +10,7 @@ from cmlm_tf.search import longest_translation
 from cmlm_tf.special_ids import EOS_ID, PAD_ID
 
 #: Source or target lengths for which XLA compiles, up to the model's own.
-LENGTHS = (16, 32, 64, 128)
+LENGTHS = (16, 32, 48, 64, 128)
 #: Numbers of sentences for which XLA compiles, up to the largest batch.
 BATCH_SIZES = (1, 8, 64, 256, 512)
 #: A batch holds no more subwords than full batches of this length.

@@ -65,6 +65,29 @@ class Compaction:
         grid = tf.reshape(flat, tf.concat([self._grid_shape, tf.shape(stream)[1:]], 0))
         return tf.ensure_shape(grid, [None, None] + stream.shape[1:])
 
+    def unpack_heads(self, stream: tf.Tensor, rows: int | tf.Tensor = 1) -> tf.Tensor:
+        """Maps `[wanted, heads, depth]` to a grid with the heads in front.
+
+        Args:
+            stream: float `[wanted, heads, depth]`.
+            rows: so many rows of the grid are joined into one.
+
+        Returns:
+            `[batch / rows, heads, rows * length, depth]`.
+        """
+        batch, length = tf.unstack(self._grid_shape)
+        heads, depth = stream.shape[1:]
+        slots = tf.reshape(self._slots, [batch // rows, 1, rows * length])
+        places = slots * heads + tf.range(heads)[:, None]
+        return tf.gather(tf.reshape(stream, [-1, depth]), places)
+
+    def pack_heads(self, grid: tf.Tensor) -> tf.Tensor:
+        """Maps such a grid, of rows joined or not, to `[wanted, heads, depth]`."""
+        heads, length, depth = grid.shape[1], tf.shape(grid)[2], grid.shape[3]
+        row, column = self._positions // length, self._positions % length
+        places = (row[:, None] * heads + tf.range(heads)) * length + column[:, None]
+        return tf.gather(tf.reshape(grid, [-1, depth]), places)
+
     def select_from(self, other: "Compaction", stream: tf.Tensor) -> tf.Tensor:
         """Picks this compaction's positions from another's stream.
 

@@ -21,7 +21,11 @@ LAYER_NORM_EPSILON = 1e-6
 
 
 def attend(
-    queries: tf.Tensor, keys: tf.Tensor, values: tf.Tensor, allowed: tf.Tensor
+    queries: tf.Tensor,
+    keys: tf.Tensor,
+    values: tf.Tensor,
+    allowed: tf.Tensor,
+    layout: str = "bthd",
 ) -> tf.Tensor:
     """Scaled dot-product attention of every head; the softmax is float32.
 
@@ -32,14 +36,15 @@ def attend(
         values: float of the same shape.
         allowed: bool, broadcast to `[batch, heads, targets, sources]`; True
             where a target may look.
+        layout: of queries and result; "bhtd" puts the heads before the targets.
 
     Returns:
         float `[batch, targets, heads, depth]`, in the dtype of `values`.
     """
-    scores = tf.einsum("bthd,bhsd->bhts", queries, keys)
+    scores = tf.einsum(f"{layout},bhsd->bhts", queries, keys)
     scores = tf.where(allowed, tf.cast(scores, tf.float32), MASKED_SCORE)
     weights = tf.cast(tf.nn.softmax(scores), values.dtype)
-    return tf.einsum("bhts,bhsd->bthd", weights, values)
+    return tf.einsum(f"bhts,bhsd->{layout}", weights, values)
 
 
 def heads_first(x: tf.Tensor) -> tf.Tensor:

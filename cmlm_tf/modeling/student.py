@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from cmlm_tf.modeling.compaction import Compaction, in_chunks, take
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import attend, heads_first, same_segment
+from cmlm_tf.modeling.layers import attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
@@ -217,21 +217,18 @@ class ConditionalMaskedLM(Transformer):
         allowed = valid[:, None, None, :]
         memory_allowed = cache.valid[:, None, None, :]
 
-        def fold(grid):
-            """Puts the queries of a sentence's candidates into one row."""
-            sentences = tf.shape(grid)[0] // num_candidates
-            return tf.reshape(grid, tf.concat([[sentences, -1], tf.shape(grid)[2:]], 0))
-
         def run(layer, memory, x, queried, select):
             def attend_self(q, k, v):
-                k, v = heads_first(tokens.unpack(k)), heads_first(tokens.unpack(v))
-                return queried.pack(attend(queried.unpack(q), k, v, allowed))
+                k, v = tokens.unpack_heads(k), tokens.unpack_heads(v)
+                grid = attend(queried.unpack_heads(q), k, v, allowed, "bhtd")
+                return queried.pack_heads(grid)
 
             def attend_memory(q):
+                # The candidates of a sentence look at its source side by side.
+                grid = queried.unpack_heads(q, num_candidates)
                 keys, values = memory
-                grid = queried.unpack(q)
-                context = attend(fold(grid), keys, values, memory_allowed)
-                return queried.pack(tf.reshape(context, tf.shape(grid)))
+                grid = attend(grid, keys, values, memory_allowed, "bhtd")
+                return queried.pack_heads(grid)
 
             return layer(
                 x, attend_self=attend_self, attend_memory=attend_memory, select=select
