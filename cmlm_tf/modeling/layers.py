@@ -44,7 +44,8 @@ def attend(
     scores = tf.einsum(f"{layout},bhsd->bhts", queries, keys)
     scores = tf.where(allowed, tf.cast(scores, tf.float32), MASKED_SCORE)
     weights = tf.cast(tf.nn.softmax(scores), values.dtype)
-    return tf.einsum(f"bhts,bhsd->{layout}", weights, values)
+    context = tf.einsum(f"bhts,bhsd->{layout}", weights, values)
+    return tf.ensure_shape(context, queries.shape)  # What a padded memory lost.
 
 
 def heads_first(x: tf.Tensor) -> tf.Tensor:
