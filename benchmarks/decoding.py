@@ -257,7 +257,10 @@ def _write(rows: list[dict]) -> None:
         "devices": device_names(),
         "tensorflow": tf.__version__,
         "flags": {
-            f.name: f.value for f in flags.FLAGS.get_key_flags_for_module(__file__)
+            flag.name: flag.value
+            for flag in flags.FLAGS.get_key_flags_for_module(
+                flags.FLAGS.find_module_defining_flag(_OUTPUT.name)
+            )
         },
         "peak_host_bytes": peak,
         "peak_gpu_bytes": [

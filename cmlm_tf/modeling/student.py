@@ -19,7 +19,7 @@ from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 _CHUNK_TOKENS = 8192
 _CHUNK_LOGITS = 2048
 #: Positions of a chunk's grid, padding included, for each of its subwords.
-_GRID_PER_TOKEN = 2
+_GRID_PER_TOKEN = 3
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
 Pack = Callable[[tf.Tensor], tf.Tensor]
