@@ -28,6 +28,7 @@ from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
 from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.steps import TrainingModel
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
@@ -41,7 +42,6 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 flags.mark_flag_as_required("config")
 
 _FIRST_ID = 300
-_PRODUCT_SIZE = {True: 8192, False: 1024}  # by whether there is a GPU
 
 
 def main(_) -> None:
@@ -55,12 +55,11 @@ def main(_) -> None:
     figures |= _measure(training, config, batch)
     if _DISTRIBUTE.value == "one_device":
         figures["differentiate_ms"] = _differentiate_ms(training, config, batch)
-    operations = _operations(sizes, batch, config.role)
-    rate = _product_rate(config.training.dtype)
-    per_second = operations * figures["updates_per_second"]
-    figures["matrix_tflops"] = per_second / 1e12
-    figures["measured_peak_tflops"] = rate / 1e12
-    figures["share_of_peak"] = per_second / rate / strategy.num_replicas_in_sync
+    rate = MatrixRate(config, sizes, strategy.num_replicas_in_sync)
+    updates_per_second = figures["updates_per_second"]
+    figures["matrix_tflops"] = rate.operations * updates_per_second / 1e12
+    figures["measured_peak_tflops"] = rate.measured / 1e12
+    figures["share_of_peak"] = rate.share(updates_per_second)
     text = json.dumps(figures, indent=1)
     print(text)
     if _OUTPUT.value:
@@ -165,37 +164,6 @@ def _seconds(run: Callable[[], None], repeats: int) -> float:
     for _ in range(repeats):
         run()
     return (time.perf_counter() - start) / repeats
-
-
-def _operations(sizes: TransformerConfig, batch: dict, role: str) -> float:
-    """Returns the operations of an update's products, attention's own left out.
-
-    Three products of each weight, forward and backward, two operations a
-    weight and position; the student's vocabulary at half of the positions.
-    """
-    dim, inner = sizes.model_dim, sizes.feed_forward_dim
-    encoder = sizes.num_encoder_layers * (4 * dim * dim + 2 * dim * inner)
-    decoder = sizes.num_decoder_layers * (6 * dim * dim + 2 * dim * inner)
-    memory = sizes.num_decoder_layers * 2 * dim * dim
-    share = 1.0 if role == "teacher" else 0.5
-    vocabulary = share * sizes.vocab_size * dim
-    return 6.0 * batch["target_ids"].size * (encoder + memory + decoder + vocabulary)
-
-
-def _product_rate(dtype: str) -> float:
-    """Returns the operations per second of one large matrix product."""
-    size = _PRODUCT_SIZE[bool(tf.config.list_physical_devices("GPU"))]
-    compute = tf.bfloat16 if "bfloat16" in dtype else tf.float32
-    x = tf.cast(tf.random.normal([size, size]), compute)
-
-    @tf.function
-    def many(x):
-        y = x
-        for _ in range(10):
-            y = tf.matmul(x, y) * 1e-2
-        return tf.cast(y[0, 0], tf.float32)
-
-    return 10 * 2 * size**3 / _seconds(lambda: float(many(x)), 3)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 
 import keras
+import ml_collections
 import tensorflow as tf
 from absl import logging
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.state import Checkpoints, RunState
 
 _INTERRUPTED = 130
@@ -95,22 +97,22 @@ class TrainingLog(keras.callbacks.Callback):
         self,
         state: RunState,
         writer: tf.summary.SummaryWriter,
-        log_every: int,
-        max_steps: int,
+        cadence: ml_collections.ConfigDict,
         highest_loss: float,
+        matrix_rate: MatrixRate,
     ):
         """Sets the cadence.
 
         Args:
             state: the run's state.
             writer: of TensorBoard scalars.
-            log_every: updates between reports.
-            max_steps: updates in all.
+            cadence: `config.training`: updates between reports, and in all.
             highest_loss: a mean loss above it ends the run.
+            matrix_rate: what the device could do.
         """
         super().__init__()
-        self._state, self._writer = state, writer
-        self._log_every, self._max_steps = log_every, max_steps
+        self._state, self._writer, self._matrix_rate = state, writer, matrix_rate
+        self._log_every, self._max_steps = cadence.log_every, cadence.max_steps
         self._highest_loss = highest_loss
 
     def on_train_begin(self, logs=None):
@@ -134,7 +136,11 @@ class TrainingLog(keras.callbacks.Callback):
         """Reports how long tracing and compiling took, and leaves it out of rates."""
         self._check(self.model.means())
         seconds = time.monotonic() - self._start
-        logging.info("first update, with compilation: %.1f s", seconds)
+        logging.info(
+            "first update, with compilation: %.1f s; large products: %.4g TFLOP/s",
+            seconds,
+            self._matrix_rate.measured / 1e12,
+        )
         self._first = False
         self._reset()
 
@@ -157,6 +163,7 @@ class TrainingLog(keras.callbacks.Callback):
             time.monotonic() - self._start, 1e-9
         )
         means["tokens_per_second"] = means.pop("targets_per_step") * steps_per_second
+        means["share_of_matrix_rate"] = self._matrix_rate.share(steps_per_second)
         means["learning_rate"] = float(self.model.optimizer.learning_rate)
         logging.info(
             "step %d of %d: %s, %s left",

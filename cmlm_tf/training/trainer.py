@@ -31,6 +31,7 @@ from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
 from cmlm_tf.training.dev_set import DevSet, TranslateFn
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.run_folder import exclusive_folder, full_disk_named
 from cmlm_tf.training.state import Checkpoints, RunState
 from cmlm_tf.training.steps import TrainingModel
@@ -208,9 +209,9 @@ class _Run:
         log = callbacks.TrainingLog(
             self.state,
             self._summary_writer(),
-            config.training.log_every,
-            max_steps,
-            highest_loss=_RUNAWAY * math.log(self.sizes.vocab_size),
+            config.training,
+            _RUNAWAY * math.log(self.sizes.vocab_size),
+            MatrixRate(config, self.sizes, self.strategy.num_replicas_in_sync),
         )
         evaluation = callbacks.DevEvaluation(
             self.state,
