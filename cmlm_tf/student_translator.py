@@ -50,7 +50,7 @@ class StudentTranslator(Translator):
             likely = max(map(len, sources)) * 5 // 4 + 3
         else:
             likely = max(lengths) + options.oracle_spread
-        return as_arrays(self._in_one_step(options, inputs, min(likely, longest)))
+        return self._in_one_step(options, inputs, min(likely, longest))
 
     def _in_one_step(
         self, options: UnmaskingOptions, inputs: Any, likely_length: int
@@ -64,12 +64,11 @@ class StudentTranslator(Translator):
 
         key = ("decode", _kind(options), inputs[1] is None)
         static_length = self._shapes.static_length(likely_length)
-        result = self._run(key, decode, *inputs, static_length)
-        if static_length is not None:
-            longest = int(tf.reduce_max(result.lengths))
-            if longest > static_length:
-                static_length = self._shapes.static_length(longest)
-                result = self._run(key, decode, *inputs, static_length)
+        result = as_arrays(self._run(key, decode, *inputs, static_length))
+        longest = result.lengths.max()
+        if static_length is not None and longest > static_length:
+            static_length = self._shapes.static_length(longest)
+            result = as_arrays(self._run(key, decode, *inputs, static_length))
         return result
 
     def _in_two_steps(self, options: UnmaskingOptions, inputs: Any) -> StudentResult:

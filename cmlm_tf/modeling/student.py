@@ -124,12 +124,13 @@ class ConditionalMaskedLM(Transformer):
             cache: of `sentences` sources.
             num_candidates: rows per sentence; a sentence's rows follow each
                 other.
-            static: whether all shapes are static (XLA). Otherwise padding is
-                packed away, and the last layer is computed at wanted positions
-                alone. In both cases sentences without a wanted position leave
-                the batch and the vocabulary is computed at wanted positions; with
-                static shapes that is done in chunks, the last of which is filled
-                up, or all at once where they are not known before XLA compiles.
+            static: whether all shapes are static (XLA). In both cases sentences
+                without a wanted position leave the batch, padding is packed away
+                and the vocabulary is computed at wanted positions. With static
+                shapes that is done in chunks, filled up behind what is wanted, or,
+                of few positions or where shapes are known to XLA alone, for the
+                whole grid at once; otherwise exactly, and the last layer is computed
+                at wanted positions, too.
             read_fn: what to read off the logits, or None for the most probable
                 subwords. Maps float32 logits `[positions, vocab_size]`, with
                 nothing banned, and a function that brings values `[rows, length]`
