@@ -1,0 +1,73 @@
+r"""Times a layer's matrix product in the number formats that TensorFlow has on a CPU.
+
+The product is a feed-forward layer's: positions by 512 times 512 by 2048. Formats
+take turns; printed is the median, and float32's time over it, pair by pair.
+
+Example:
+  python benchmarks/products.py --positions=32,150,600
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+from absl import flags
+
+from cmlm_tf import cli
+
+_POSITIONS = flags.DEFINE_list("positions", ["32", "150", "600"], "Rows.")
+_ROUNDS = flags.DEFINE_integer("rounds", 60, "Timed products of each format.")
+
+_INPUTS, _OUTPUTS = 512, 2048
+
+
+def main(_) -> None:
+    """Prints a line for each number of positions and format."""
+    for positions in map(int, _POSITIONS.value):
+        products = _products(positions)
+        seconds = {name: np.zeros(_ROUNDS.value) for name in products}
+        for product in products.values():
+            product()
+        for number in range(_ROUNDS.value):
+            for name, product in products.items():
+                start = time.perf_counter()
+                product()
+                seconds[name][number] = time.perf_counter() - start
+        for name, times in seconds.items():
+            ratio = np.median(seconds["float32"] / times)
+            print(
+                f"{positions:5d} {name:22s} {1e3 * np.median(times):8.3f} ms  "
+                f"{ratio:5.2f} times as fast as float32"
+            )
+
+
+def _products(positions: int) -> dict[str, Callable[[], tf.Tensor]]:
+    rng = np.random.default_rng(1)
+    x = tf.constant(rng.normal(size=[positions, _INPUTS]), tf.float32)
+    w = tf.constant(rng.normal(size=[_INPUTS, _OUTPUTS]), tf.float32)
+    half = tf.cast(x, tf.bfloat16), tf.cast(w, tf.bfloat16)
+    x8 = tf.constant(rng.integers(-127, 128, x.shape), tf.int8)
+    w8 = tf.constant(rng.integers(-127, 128, w.shape), tf.int8)
+    unsigned = tf.bitcast(x8, tf.quint8)
+    limits = {"min_a": 0.0, "max_a": 1.0, "min_b": -1.0, "max_b": 1.0}
+    bias = tf.zeros([_OUTPUTS])
+    return {
+        "float32": lambda: tf.matmul(x, w),
+        "bfloat16": lambda: tf.matmul(*half),
+        "int8, tf.matmul": lambda: tf.matmul(x8, w8, output_type=tf.int32),
+        "int8, QuantizedMatMul": lambda: tf.raw_ops.QuantizedMatMul(
+            a=unsigned, b=tf.bitcast(w8, tf.quint8), **limits
+        ),
+        "int8, with bias": lambda: tf.raw_ops.QuantizedMatMulWithBias(
+            a=unsigned,
+            b=tf.bitcast(w8, tf.qint8),
+            bias=bias,
+            Toutput=tf.qint32,
+            **limits,
+        ),
+    }
+
+
+if __name__ == "__main__":
+    cli.run(main)
