@@ -31,6 +31,7 @@ _NUM_RESAMPLES = flags.DEFINE_integer(
     NUM_RESAMPLES,
     "Bootstrap resamples for the 95 % intervals; 0 for none.",
     lower_bound=0,
+    upper_bound=100_000,
 )
 _JSON = flags.DEFINE_string("json", None, "File for the same figures as JSON.")
 

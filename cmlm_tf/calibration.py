@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cmlm_tf.decoding.heuristics import LARGEST_SETTING
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write, read_json
 from cmlm_tf.modeling.model_dir import read_description
@@ -32,6 +33,8 @@ KEY_FIELDS = ("heuristic", "strategy", "length_beam", "drop_losing_candidates")
 #: Heuristics that are slower the larger their setting is.
 _SLOWER_IF_LARGER = ("mask_predict", "thresh", "comb_thresh", "fcomb_thresh")
 _WHOLE_NUMBERS = ("mask_predict", "fixed_k")
+#: Below it a speed or a setting could not be told from 0.
+_LEAST = 1e-9
 
 
 class Point(NamedTuple):
@@ -299,9 +302,11 @@ def _check_fields(record: Any, kinds: Mapping[str, type]) -> None:
 
 def _check_numbers(number: int, point: Point) -> None:
     for name, value in point._asdict().items():
-        is_number = type(value) in (int, float) and math.isfinite(value)
-        if not (is_number and value > 0):
-            raise UserError(f"points[{number}]: {name} must be a number above 0")
+        if type(value) not in (int, float) or not _LEAST <= value <= LARGEST_SETTING:
+            raise UserError(
+                f"points[{number}]: {name} must be a number from {_LEAST} to "
+                f"{LARGEST_SETTING}"
+            )
 
 
 def _describe(key: Mapping[str, Any]) -> str:

@@ -80,7 +80,9 @@ def define_decoding_flags() -> None:
     flags.DEFINE_integer(
         "oracle_spread", None, "How far candidates lie around oracle lengths (0)."
     )
-    flags.DEFINE_integer("max_iterations", None, "Bound of the passes (none).")
+    flags.DEFINE_integer(
+        "max_iterations", None, "Bound of the passes (the longest target's subwords)."
+    )
     flags.DEFINE_bool(
         "drop_losing_candidates",
         None,

@@ -6,6 +6,9 @@ from cmlm_tf.decoding.heuristics import LARGEST_SETTING, validate_setting
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 
+#: Hypotheses of a beam; more would not fit a vocabulary or a memory.
+LARGEST_BEAM = 1000
+
 
 @dataclasses.dataclass(frozen=True)
 class UnmaskingOptions:
@@ -72,8 +75,10 @@ class BeamOptions:
     length_penalty: float = 0.6
 
     def __post_init__(self):
-        if self.beam_size < 1:
-            raise UserError(f"beam_size must be at least 1, not {self.beam_size}")
+        if not 1 <= self.beam_size <= LARGEST_BEAM:
+            raise UserError(
+                f"beam_size must be from 1 to {LARGEST_BEAM}, not {self.beam_size}"
+            )
         if not self.length_penalty >= 0:
             raise UserError(
                 f"length_penalty must not be below 0: {self.length_penalty}"

@@ -136,6 +136,11 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
             self.translate()
         self.assertFalse(self.output.exists())
 
+    def test_the_input_is_not_overwritten_by_json(self):
+        self.jsonl = self.source
+        with self.assertRaisesRegex(UserError, "named for the input and for"):
+            self.translate()
+
     def test_a_file_without_translations_is_not_left_behind(self):
         self.source = self.pipe("good\n" * 2)
         references = self.folder / "ref.de"

@@ -137,6 +137,14 @@ class FileTest(tf.test.TestCase, parameterized.TestCase):
             r"points\[1\]: speedup must be a number",
         ),
         (
+            lambda c: c["tables"][0]["points"][2].update(speedup=10**400),
+            r"points\[2\]: speedup must be a number",
+        ),
+        (
+            lambda c: c["tables"][0]["points"][2].update(setting=5e-324),
+            r"points\[2\]: setting must be a number",
+        ),
+        (
             lambda c: c["tables"][0]["points"][0].update(setting=7),
             "tau must be from 0 to 1",
         ),

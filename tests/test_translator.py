@@ -189,8 +189,9 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             UnmaskingOptions(**fields)
 
     def test_bad_beams_are_named(self):
-        with self.assertRaisesRegex(UserError, "beam_size must be at least 1"):
-            BeamOptions(beam_size=0)
+        for size in (0, 1_000_000_000):
+            with self.assertRaisesRegex(UserError, "beam_size must be from 1 to 1000"):
+                BeamOptions(beam_size=size)
         with self.assertRaisesRegex(UserError, "length_penalty"):
             BeamOptions(length_penalty=float("nan"))
         translator = load_translator(model_dir("student"))

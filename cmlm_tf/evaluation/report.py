@@ -22,6 +22,8 @@ from cmlm_tf.files import atomic_write
 # Numbers in a line of the decoder's JSON, in the order of `tokens_per_iteration`.
 _COUNTS = ("num_tokens", "iterations", "selected_iterations", "summed_iterations")
 
+_LARGEST_COUNT = 10**9
+
 _NO_MOSES = frozenset({"zh", "ja", "ko", "th"})
 
 
@@ -137,9 +139,10 @@ def _read_records(path: str) -> Iterator[tuple[str, *tuple[int, ...]]]:
         try:
             record = json.loads(line)
             text, *counts = (record[name] for name in ("text", *_COUNTS))
-        except (json.JSONDecodeError, KeyError, TypeError):
+        except (KeyError, RecursionError, TypeError, ValueError):
             text, counts = None, []
-        if type(text) is not str or any(type(n) is not int or n < 0 for n in counts):
+        in_range = (type(n) is int and 0 <= n <= _LARGEST_COUNT for n in counts)
+        if type(text) is not str or not all(in_range):
             raise UserError(
                 f"{path}, line {number}: no JSON object with text and the whole "
                 f"numbers {', '.join(_COUNTS)}"

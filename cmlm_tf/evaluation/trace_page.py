@@ -122,7 +122,7 @@ class TracePage:
 
     def _sentence(self, line: str, shown: Sequence[Translation]) -> str:
         """Renders a line, closed but for the first."""
-        source = self._translator.loaded.source_language
+        source = html.escape(self._translator.loaded.source_language)
         sides = "".join(
             f"<section>{self._side(_name(options), translation)}</section>"
             for options, translation in zip(self._sides, shown, strict=True)
@@ -135,7 +135,7 @@ class TracePage:
         )
 
     def _side(self, name: str, translation: Translation) -> str:
-        target = self._translator.loaded.target_language
+        target = html.escape(self._translator.loaded.target_language)
         parts = []
         for number, candidates in enumerate(translation.candidates, start=1):
             several = len(translation.candidates) > 1

@@ -190,8 +190,9 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
         "subword_sha256",
         "weights_sha256",
     ):
-        if not isinstance(description.get(name), str):
-            raise UserError(f"{path}: {name} must be a string")
+        value = description.get(name)
+        if not isinstance(value, str) or not value.isprintable():
+            raise UserError(f"{path}: {name} must be a printable string")
     for name, value in _CONVENTIONS.items():
         if description.get(name) != value:
             raise UserError(

@@ -146,9 +146,18 @@ def test_invalid_utf8_names_file_and_line(folder):
     )
 
 
-@pytest.mark.parametrize(
-    "line", ["", "{", "3", "[1, 2]", "{}", '{"text": "", "num_tokens": 1}', "null"]
+_NO_RECORDS = (
+    *("", "{", "3", "[1, 2]", "{}", '{"text": "", "num_tokens": 1}', "null"),
+    "[" * 100_000,
+    *(
+        f'{{"text": "", "num_tokens": {"9" * digits}, "iterations": 1, '
+        '"selected_iterations": 1, "summed_iterations": 1}'
+        for digits in (401, 5001)
+    ),
 )
+
+
+@pytest.mark.parametrize("line", _NO_RECORDS, ids=range(len(_NO_RECORDS)))
 def test_bad_decoded_line_is_named(folder, line):
     good = (folder / "out.jsonl").read_text().splitlines()[0]
     (folder / "bad.jsonl").write_text(f"{good}\n{line}\n")

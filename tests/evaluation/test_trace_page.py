@@ -1,5 +1,6 @@
 """The trace page: what it shows, whole in itself, and readable for everyone."""
 
+import dataclasses
 import html.parser
 import math
 import re
@@ -235,6 +236,17 @@ def test_lines_in_parts_and_more_lines_than_fit(translator, monkeypatch, caplog)
     assert len(list(first.all("table", "passes"))) > 1
     assert "part 2" in first.text()
     assert "2 of 4 sentences" in page
+
+
+def test_languages_from_a_model_directory_bring_no_markup(translator, monkeypatch):
+    for name in ("source_language", "target_language"):
+        loaded = dataclasses.replace(
+            translator.loaded, **{name: '"><script>x</script>'}
+        )
+        monkeypatch.setattr(translator, "loaded", loaded)
+    made = TracePage(translator, SIDES[:1])
+    made.add(LINES[:1], None)
+    assert "<script>x" not in made.render()
 
 
 def test_what_stands_beside():
