@@ -121,6 +121,16 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
                 found = outputs["log_probs"][row][step][:length]
                 self.assertAllClose(found, state["log_probs"], 1e-3)
 
+    def test_a_trace_of_nothing_is_empty(self):
+        outputs = call("trace", [["", " "]])
+        self.assertEqual(outputs["translation"], ["", ""])
+        for name in ("passes", "length", "iterations", "score"):
+            self.assertEqual(outputs[name], [0, 0])
+        for name in ("token_ids", "log_probs", "mask"):
+            shape = [2, MAX_LENGTH, MAX_LENGTH]
+            self.assertEqual(list(np.shape(outputs[name])), shape)
+            self.assertFalse(np.any(outputs[name]))
+
     def test_decode_ids_is_the_same_without_text(self):
         subwords = exported.translator().subwords
         sources = [ids if line.strip() else [] for line, ids in _encoded(subwords)]
