@@ -185,17 +185,29 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(found, [-i for i in range(20)])
         self.assertLessEqual(most, 3)
 
-    def test_the_rest_example_of_the_documentation(self):
-        with server.rest_server(server.tiny_servable()) as address:
-            connection = http.client.HTTPConnection(address)
-            body = {"signature_name": "text_only", "instances": ["a house", ""]}
-            connection.request("POST", "/v1/models/m:predict", json.dumps(body))
-            answer = json.loads(connection.getresponse().read())
-            connection.close()
-        found = [row["translation"] for row in answer["predictions"]]
+    def test_the_rest_examples_of_the_documentation(self):
+        text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+        plain, chosen = re.findall(r"curl -d '([^']*)'", text)
         self.assertEqual(
-            found, exported.call("text_only", [["a house", ""]])["translation"]
+            _post(plain)["predictions"],
+            [_row(exported.call("text_only", [["a house"]]), 0)],
         )
+        options = {"heuristic": "thresh", "setting": 0.3}
+        self.assertEqual(
+            _post(chosen)["outputs"],
+            exported.call("serving_default", [["a house"]], options),
+        )
+
+    def test_what_is_not_given_over_rest(self):
+        texts, names = ["a house", "tree"], ["fixed_k", "mask_predict"]
+        inputs = {"text": texts, "heuristic": names, "length_beam": [5, 5]}
+        inputs |= {"max_iterations": [99, 99], "target_speedup": [0, 0]}
+        expected = exported.call(
+            "serving_default", [texts], {"heuristic": names, "setting": [3.0, 10.0]}
+        )
+        for none in ([-1, -1], [float("nan"), -1.0]):
+            body = json.dumps({"inputs": inputs | {"setting": none}})
+            self.assertEqual(_post(body)["outputs"], expected)
 
     def test_defaults_are_the_servers(self):
         with server.grpc_server(server.tiny_servable()) as address:
@@ -208,6 +220,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         }
         found["translation"] = [text.decode() for text in found["translation"]]
         self.assertEqual(found, exported.call("serving_default", [["a house"]]))
+
+
+def _post(body):
+    """The REST server's answer to a request."""
+    with server.rest_server(server.tiny_servable()) as address:
+        connection = http.client.HTTPConnection(address)
+        with contextlib.closing(connection):
+            connection.request("POST", "/v1/models/m:predict", body)
+            return json.loads(connection.getresponse().read())
+
+
+def _row(outputs, row):
+    return {name: values[row] for name, values in outputs.items()}
 
 
 @contextlib.contextmanager

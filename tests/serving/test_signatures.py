@@ -68,6 +68,9 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
             outputs = call("serving_default", [LINES], {"heuristic": heuristic})
             expected = translate(LINES, heuristic=heuristic, setting=setting)
             self.assert_same(outputs, expected)
+            for none in (float("nan"), -1.0):
+                options = {"heuristic": heuristic, "setting": none}
+                self.assertEqual(call("serving_default", [LINES], options), outputs)
 
     def test_loaded_functions_have_the_inputs_by_name_and_by_place(self):
         inputs = {"text": "a house", "partial": "<mask> Haus"}
