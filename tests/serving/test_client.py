@@ -76,11 +76,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SERVERS)
     def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
-        lines = ["a house"] * 3 + ["tree " * MAX_LENGTH]
+        long = "tree " * MAX_LENGTH
         code = {"grpc": "INVALID_ARGUMENT", "rest": "HTTP 400"}[protocol]
-        message = f"in, lines 3 to 4: {code}: text: more than 39 subwords"
-        with self.assertRaisesRegex(UserError, message + r" \(rows 1\)$"):
-            self.translate(protocol, lines, batch_size=2)
+        for lines, named in (
+            (["a house"] * 3 + [long], "line 4"),
+            (["a house"] * 4 + [long], "line 5"),
+            ([long, "tree", "tree", long], "lines 1, 4"),
+            (["tree"] * 4 + [long] * 20, "lines 5 to 12 and more"),
+        ):
+            message = f"in, {named}: {code}: text: more than 39 subwords$"
+            with self.assertRaisesRegex(UserError, message):
+                self.translate(protocol, lines, batch_size=len(lines) // 4 * 4)
+        with self.assertRaisesRegex(UserError, f"in, lines 1 to 2: {code}: setting: "):
+            self.translate(protocol, ["tree"] * 2, {"setting": 7.0})
         self.assertEqual([path.name for path in self.folder.iterdir()], ["in"])
 
     @parameterized.parameters(*SERVERS)
@@ -109,6 +117,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
                 code, details = caught.exception.code(), caught.exception.details()
                 self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT)
                 self.assertStartsWith(details, f"Expects arg[{place}] to be ")
+
+    @parameterized.parameters(
+        ("grpc", "rest", "no HTTP answer; is this the gRPC port\\?$"),
+        ("rest", "grpc", "UNAVAILABLE: .*; is this the REST port\\?$"),
+    )
+    def test_the_port_of_the_other_protocol(self, kind, protocol, message):
+        source = self.folder / "in"
+        source.write_text("a house\n")
+        with SERVERS[kind](server.tiny_servable()) as address:
+            calling = client.Calling(address, protocol, retries=0)
+            with self.assertRaisesRegex(UserError, message) as caught:
+                client.translate_file(calling, str(source), None, {})
+        self.assertTrue(str(caught.exception).isprintable())
 
     @parameterized.parameters(*SERVERS)
     def test_no_server(self, protocol):
