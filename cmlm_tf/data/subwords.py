@@ -208,6 +208,11 @@ class SubwordModel:
         """Returns the spelling of each id; words begin with `WORD_START`."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
+    def continuing_ids(self) -> list[int]:
+        """Returns the ids of the subwords that do not begin a word."""
+        pieces = self.pieces(range(self.vocab_size))
+        return [i for i, p in enumerate(pieces) if not p.startswith(WORD_START)]
+
     def tokenizer(self) -> "tensorflow_text.SentencepieceTokenizer":
         """Returns the same model as TensorFlow ops, with int32 ids."""
         import tensorflow as tf

@@ -64,7 +64,8 @@ def export_model(
     loaded = load_model(model_dir, dtype)
     calibration = load_calibration(model_dir)
     most = _length_beam(max_length_beam, loaded.model.config.max_length)
-    engine = make_engine(loaded.model, device, most)
+    subwords = SubwordModel(loaded.subword_path)
+    engine = make_engine(loaded.model, subwords.continuing_ids(), device, most)
     tables = servable(calibration.tables) if calibration else []
     module, signatures = build_module(loaded, engine, most, tables)
     options = tf.saved_model.SaveOptions(function_aliases=engine.functions)
@@ -102,13 +103,16 @@ def _length_beam(asked: int | None, num_lengths: int) -> int:
 
 
 def make_engine(
-    student: ConditionalMaskedLM, device: str, max_length_beam: int
+    student: ConditionalMaskedLM,
+    continuing_ids: Sequence[int],
+    device: str,
+    max_length_beam: int,
 ) -> Engine:
     """Returns what decodes on a device; the student must not be trained then."""
     if device == "cpu":
         student.embedding.freeze()
-        return Engine(student)
-    return CompiledEngine(student, device == "gpu", max_length_beam)
+        return Engine(student, continuing_ids)
+    return CompiledEngine(student, continuing_ids, device == "gpu", max_length_beam)
 
 
 def build_module(

@@ -108,8 +108,11 @@ class ServedStudent:
         cache, logits = self.engine.start(source.with_end())
         is_empty = after([check], ~has_target)
         lengths = asked_lengths(gaps.possible(logits), is_empty, request)
-        initial_ids = gaps.initial_ids(lengths)
-        result = self.engine.unmask(cache, lengths, request, initial_ids=initial_ids)
+        result = self.engine.unmask(
+            *(cache, lengths, request),
+            initial_ids=gaps.initial_ids(lengths),
+            begins_word=gaps.begins_word(lengths),
+        )
         return self._completed(result, gaps)
 
     def score(
