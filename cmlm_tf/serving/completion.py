@@ -185,9 +185,7 @@ def read_gaps(
         after([check_utf8(partial, name), mark], partial), MASK_PIECE
     )
     follows = tf.ragged.range(segments.row_lengths(), dtype=tf.int64).flat_values > 0
-    ids = subwords.tokenizer.tokenize(
-        tf.where(follows, _MARK, "") + segments.flat_values
-    )
+    ids = subwords.tokenize(tf.where(follows, _MARK, "") + segments.flat_values)
     start = tf.where(follows, _MARK_LENGTH, 0)
     place = tf.ragged.range(tf.cast(ids.row_lengths(), tf.int32))
     ids = tf.ragged.boolean_mask(ids, place >= start[:, tf.newaxis])
