@@ -1,7 +1,5 @@
 """Hard input through subwords, training, distillation and decoding."""
 
-import re
-
 import numpy as np
 import pytest
 from absl.testing import parameterized
@@ -158,10 +156,7 @@ class HardLinesTest(parameterized.TestCase):
         pairs = list(open_corpus(spec))
         self.assertLen(pairs, len(lines))
         for line, (source, target) in zip(lines, pairs, strict=True):
-            read = line.removesuffix("\r")
-            self.assertEqual(
-                source, re.sub("[\r\v\f\x1c-\x1e\x85\u2028\u2029]", " ", read)
-            )
+            self.assertEqual(source, line.removesuffix("\r").replace("\r", " "))
             if not line.strip():
                 self.assertEqual(target, "")
         for role in ("teacher", "student"):

@@ -13,7 +13,7 @@ from sentencepiece.sentencepiece_model_pb2 import (
     ModelProto,
 )
 
-from cmlm_tf.data.text_files import one_line, plain_spaces, well_formed
+from cmlm_tf.data.text_files import plain_spaces, unbroken, well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, MASK_PIECE, PAD_ID, UNK_ID
@@ -208,7 +208,7 @@ class SubwordModel:
             U+FFFD. Byte pieces can write line ends; they become blanks.
         """
         plain = [[int(i) for i in row if i > MASK_ID] for row in ids]
-        return [one_line(t) for t in self._processor.decode(plain)] if plain else []
+        return [unbroken(t) for t in self._processor.decode(plain)] if plain else []
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Returns the spelling of each id; words begin with `WORD_START`."""

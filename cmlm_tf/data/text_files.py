@@ -88,9 +88,18 @@ def well_formed(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Replaces line ends inside a text, as of `str.splitlines`, by blanks.
+    r"""Replaces the ends of a file's lines inside a text by blanks.
 
-    >>> one_line("a\nb\rc\u2028d")
+    >>> one_line("a\nb\rc")
+    'a b c'
+    """
+    return text.replace("\n", " ").replace("\r", " ")
+
+
+def unbroken(text: str) -> str:
+    r"""Replaces all that `str.splitlines` breaks at by blanks.
+
+    >>> unbroken("a\nb\x85c\u2028d")
     'a b c d'
     """
     return text.translate(_LINE_ENDS)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cmlm_tf.bulk import line_writer, stdin_path
-from cmlm_tf.data.text_files import one_line, read_lines
+from cmlm_tf.data.text_files import read_lines, unbroken
 from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.progress import Progress
 from cmlm_tf.serving.rest_client import RestClient
@@ -101,7 +101,7 @@ def translate_file(
             send, _batches(lines, calling.batch_size), calling.concurrency
         ):
             for translation in translations:
-                write(one_line(translation))
+                write(unbroken(translation))
             counter.advance(len(translations))
     counter.close()
 

@@ -12,7 +12,7 @@ from cmlm_tf.special_ids import EOS_ID, MASK_ID, PAD_ID
 BLANK = r"[\s\x{0b}\x{1c}-\x{1f}\x{85}\p{Z}]"
 
 
-#: What `plain_spaces` and `one_line` of `cmlm_tf.data.text_files` replace.
+#: What `plain_spaces` and `unbroken` of `cmlm_tf.data.text_files` replace.
 _SPACE = r"[\x00\x0b\x0c\x1c-\x1f\x{85}]"
 _LINE_END = r"[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"
 

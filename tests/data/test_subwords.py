@@ -12,7 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
-from cmlm_tf.data.text_files import one_line, plain_spaces
+from cmlm_tf.data.text_files import plain_spaces, unbroken
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
 from tests.tiny_models import root
@@ -107,7 +107,7 @@ class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
         rng = random.Random(3)
         ids = [rng.choices(range(5, model.vocab_size), k=20) for _ in range(500)]
         texts = model.tokenizer().detokenize(tf.ragged.constant(ids, tf.int32)).numpy()
-        self.assertEqual([one_line(t.decode()) for t in texts], model.decode(ids))
+        self.assertEqual([unbroken(t.decode()) for t in texts], model.decode(ids))
 
     def test_plain_text_survives(self):
         model = SubwordModel(model_path("unigram"))
