@@ -9,7 +9,7 @@ Examples:
 from absl import flags
 
 from cmlm_tf import cli
-from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
 from cmlm_tf.serving.client import PROTOCOLS, Calling, translate_file
 
 _SERVER = flags.DEFINE_string("server", None, "host:port.", required=True)
@@ -28,12 +28,17 @@ _OPTIONS = {
     "setting": flags.DEFINE_float("setting", None, "Its T, K or tau."),
     "target_speedup": flags.DEFINE_float("target_speedup", None, "Or this speed."),
     "length_beam": flags.DEFINE_integer(
-        "length_beam", None, "Length candidates.", 1, 2**31 - 1
+        "length_beam", None, "Length candidates, 1 to the export's limit (10)."
     ),
     "max_iterations": flags.DEFINE_integer(
-        "max_iterations", None, "Most passes.", 1, 2**31 - 1
+        "max_iterations", None, "Most passes, 1 to 1000000."
     ),
 }
+for _flag in _OPTIONS["length_beam"], _OPTIONS["max_iterations"]:
+    flags.register_validator(
+        *(_flag, lambda number: number is None or 0 < number <= LARGEST_SETTING),
+        f"must be from 1 to {LARGEST_SETTING}",
+    )
 
 
 def main(_) -> None:

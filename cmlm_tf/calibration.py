@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cmlm_tf.decoding.heuristics import LARGEST_SETTING
-from cmlm_tf.errors import UserError
+from cmlm_tf.errors import UserError, span_inside
 from cmlm_tf.files import atomic_write, read_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import UnmaskingOptions
@@ -108,7 +108,7 @@ class SpeedTable:
         speeds = [point.speedup for point in self.points]
         if not speeds[0] <= target_speedup <= speeds[-1]:
             raise UserError(
-                f"target_speedup must be from {speeds[0]:.2f} to {speeds[-1]:.2f} for "
+                f"target_speedup must be {span_inside(speeds[0], speeds[-1])} for "
                 f"{self.heuristic} with length_beam {self.length_beam}, as calibrated, "
                 f"not {target_speedup}"
             )

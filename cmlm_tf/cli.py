@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import signal
 import sys
 import time
 import traceback
@@ -35,8 +36,8 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     Exits with 0 only if `main` returned and all of stdout was written, or help
     was asked for; with 1 after the line `error: ...` for a `UserError`, a bad
     flag, a bad config field or file, or a file that cannot be read or written; with
-    130 after Ctrl-C. Any other exception is a fault of the program and keeps its
-    traceback.
+    130 after Ctrl-C or SIGTERM, which leave no unfinished file. Any other exception
+    is a fault of the program and keeps its traceback.
 
     Args:
         main: takes the arguments; only the program's name is left in them.
@@ -66,6 +67,7 @@ def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(arguments)
         with stdout_errors():
@@ -96,12 +98,18 @@ def _one_line(error: Exception) -> str:
 
     >>> _one_line(FileNotFoundError(2, "No such file or directory", "a.en"))
     'a.en: No such file or directory'
+    >>> _one_line(ValueError("flag --a=None: Flag --a must have a value other than"))
+    'flag --a is needed'
     """
     if isinstance(error, OSError):
         # ml_collections chains the reason why a config file was not loaded.
         error = error.__cause__ if isinstance(error.__cause__, OSError) else error
         if error.filename is not None:
             return f"{error.filename}: {error.strerror}"
+    missing = re.findall(r"flag --(\w+)=None: Flag --\1 must have a value", str(error))
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        return f"flag --{', --'.join(missing)} {verb} needed"
     before, traceback, after = str(error).partition("Traceback (most recent call last)")
     reason = after.strip().splitlines()[-1] if traceback else ""
     return " ".join(f"{before} {reason}".split())

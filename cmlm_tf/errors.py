@@ -1,6 +1,7 @@
 """The error that a user can act on."""
 
 import contextlib
+import decimal
 from collections.abc import Iterator
 
 
@@ -24,3 +25,19 @@ def needs_extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: the extra {name} has it") from error
+
+
+def span_inside(low: float, high: float) -> str:
+    """Names two bounds in few digits, rounded to what lies between them.
+
+    >>> span_inside(1.92398, 10.897), span_inside(1.234, 1.238)
+    ('from 1.93 to 10.89', 'from 1.234 to 1.238')
+    """
+    lower, upper = decimal.Decimal(repr(low)), decimal.Decimal(repr(high))
+    for digits in range(2, 9):
+        step = decimal.Decimal(1).scaleb(-digits)
+        least = lower.quantize(step, decimal.ROUND_CEILING)
+        most = upper.quantize(step, decimal.ROUND_FLOOR)
+        if least <= most:
+            return f"from {least} to {most}"
+    return f"from {low} to {high}"

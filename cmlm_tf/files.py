@@ -75,7 +75,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         The folder to write into, empty.
 
     Raises:
-        UserError: `path` is there but is no folder.
+        UserError: `path`, or what is above it, is there but is no folder.
     """
     target = _without_links(path)
     if target.exists() and not target.is_dir():
@@ -100,7 +100,8 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         The folder to write into, empty.
 
     Raises:
-        UserError: something stands at `path`, before the body or after it.
+        UserError: something stands at `path`, before the body or after it, or a
+            file where a folder above it should be.
     """
     target = Path(path)
     if os.path.lexists(target):
@@ -114,12 +115,24 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextlib.contextmanager
 def _unfinished_folder(target: Path) -> Iterator[Path]:
     """Yields an empty folder beside a path; what is left of it at the end goes."""
+    check_parents(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _folder_beside(target)
     try:
         yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_parents(path: str | os.PathLike[str]) -> None:
+    """Checks that no file stands where a folder above a path is or has to be made.
+
+    Raises:
+        UserError: names the file.
+    """
+    nearest = next(filter(os.path.lexists, Path(path).absolute().parents))
+    if not nearest.is_dir():
+        raise UserError(f"{nearest}: is no folder")
 
 
 def _finish_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ from cmlm_tf.decoding.lengths import select_best, valid_positions
 from cmlm_tf.decoding.loop import Heuristic, UnmaskTrace, iterative_unmask
 from cmlm_tf.decoding.scores import length_normalized_score
 from cmlm_tf.decoding.strategies import UpdateMaskedSub, UpdateStrategy
-from cmlm_tf.modeling.output import ban, given_tokens
+from cmlm_tf.modeling.output import ban, best_tokens, given_tokens
 from cmlm_tf.modeling.student import ConditionalMaskedLM, ReadFn, SourceCache
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID
@@ -54,6 +54,7 @@ def unmask_sentences(
     forbid_repeats: bool = False,
     trace: bool = False,
     initial_ids: tf.Tensor | None = None,
+    banned_there: tuple[tf.Tensor, Sequence[int]] | None = None,
     forced_ids: tf.Tensor | None = None,
 ) -> StudentResult:
     """Decodes every length candidate of every sentence, side by side.
@@ -76,6 +77,9 @@ def unmask_sentences(
         initial_ids: int32 `[batch, candidates, length]`, targets with MASK where
             a subword is to be written; what else they hold is kept and has no
             part in the scores. Needs `UpdateMaskedSub`.
+        banned_there: bool `[batch, candidates, length]`, True at positions where
+            more is banned than elsewhere, and the ids that are; not with
+            `forced_ids`.
         forced_ids: int32 `[batch, candidates, length]`, what is written in place
             of the model's choice; see `Forced`.
 
@@ -92,7 +96,8 @@ def unmask_sentences(
         initial_ids = tf.reshape(initial_ids, tf.shape(valid))
         scored &= initial_ids == MASK_ID
     if forced_ids is None:
-        predict_fn = student.predict_fn(cache, candidates, static)
+        read_fn = banned_there and _stricter_reader(student.banned_ids, *banned_there)
+        predict_fn = student.predict_fn(cache, candidates, static, read_fn)
     else:
         forced_ids = tf.reshape(forced_ids, tf.shape(valid))
         read_fn = _reader(student.banned_ids, forced_ids)
@@ -131,6 +136,27 @@ def unmask_sentences(
         num_iterations=per_sentence(result.num_iterations),
         trace=tf.nest.map_structure(per_sentence, result.trace),
     )
+
+
+def _stricter_reader(
+    banned_ids: Sequence[int], places: tf.Tensor, banned_there: Sequence[int]
+) -> ReadFn:
+    """Returns what reads the best ids, of fewer at some places.
+
+    Args:
+        banned_ids: everywhere.
+        places: bool `[batch, candidates, length]`.
+        banned_there: banned at these places, too.
+    """
+    flat = tf.reshape(places, [-1, tf.shape(places)[2]])
+
+    def read(logits, pack):
+        is_there = pack(flat)[:, tf.newaxis]
+        return best_tokens(
+            tf.where(is_there, ban(logits, banned_there), logits), banned_ids
+        )
+
+    return read
 
 
 def _reader(banned_ids: Sequence[int], forced_ids: tf.Tensor) -> ReadFn:

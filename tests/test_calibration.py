@@ -59,6 +59,19 @@ class PromiseTest(tf.test.TestCase, parameterized.TestCase):
             table().promise(target)
 
     @parameterized.parameters(
+        ([1.92398, 10.897], "1.93", "10.89"),
+        ([1.234], "1.234", "1.234"),
+    )
+    def test_the_range_that_is_named_is_inside(self, speeds, low, high):
+        points = [Point(v, t) for v, t in zip(speeds, (0.5, 0.1), strict=False)]
+        message = f"target_speedup must be from {low} to {high} for comb_thresh"
+        for refused in (speeds[0] - 0.001, speeds[-1] + 0.001):
+            with self.assertRaisesRegex(UserError, message):
+                table(points=points).promise(refused)
+        for named in (low, high):
+            table(points=points).promise(float(named))
+
+    @parameterized.parameters(
         ("comb_thresh", []),
         ("comb_thresh", [Point(1.5, 0.1), Point(3.0, 0.5)]),
         ("comb_thresh", [Point(3.0, 0.5), Point(1.5, 0.1)]),

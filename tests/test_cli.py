@@ -1,6 +1,7 @@
 """Tests of cmlm_tf.cli: exit codes and the one line on stderr."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -9,10 +10,12 @@ import pytest
 _PROGRAM = '''
 """Shows a number."""
 import sys
+import time
 from absl import flags, logging
 from ml_collections import config_flags
 from cmlm_tf import cli
 from cmlm_tf.errors import UserError
+from cmlm_tf.files import new_folder
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "Config.")
 _ACT = flags.DEFINE_string("act", "print", "What to do.")
@@ -29,6 +32,10 @@ def main(argv):
         open("missing.txt")
     elif _ACT.value == "interrupt":
         raise KeyboardInterrupt
+    elif _ACT.value == "wait":
+        with new_folder("written") as temporary:
+            print(temporary, flush=True)
+            time.sleep(600)
     elif _ACT.value == "fault":
         raise ZeroDivisionError
     elif _ACT.value == "much":
@@ -151,6 +158,31 @@ def test_fault_keeps_its_traceback(folder):
 def test_interrupt(folder):
     result = _run(folder, "--act=interrupt")
     assert (result.returncode, result.stderr) == (130, "interrupted\n")
+
+
+def test_sigterm_leaves_no_unfinished_folder(folder):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        _command("--act=wait"), cwd=folder, env=environment, stdout=pipe, stderr=pipe
+    ) as process:
+        temporary = folder / process.stdout.readline().decode().strip()
+        assert temporary.is_dir()
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=60) == (b"", b"interrupted\n")
+    assert process.returncode == 130
+    assert not temporary.exists() and not (folder / "written").exists()
+
+
+def test_missing_flags_are_named(folder):
+    text = _PROGRAM.replace('"print", "What to do."', 'None, "", required=True')
+    (folder / "program2.py").write_text(text)
+    command = [sys.executable, "program2.py"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert (result.returncode, result.stderr) == (1, "error: flag --act is needed\n")
 
 
 def test_help_succeeds_on_stdout(folder):

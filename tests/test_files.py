@@ -195,6 +195,15 @@ def test_a_new_folder_replaces_nothing(tmp_path, monkeypatch, can_at_once, other
         raise AssertionError("not reached")
 
 
+def test_no_folder_can_be_made_in_a_file(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    for make in (new_folder, replaced_folder):
+        for below in (path / "1", path / "model" / "1"):
+            with pytest.raises(UserError, match=f"^{path}: is no folder$"), make(below):
+                raise AssertionError("not reached")
+
+
 def test_folders_left_by_a_killed_write_go(tmp_path):
     (tmp_path / ".model.abcd1234" / "half").mkdir(parents=True)
     (tmp_path / "model").mkdir()

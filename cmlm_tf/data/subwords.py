@@ -13,7 +13,7 @@ from sentencepiece.sentencepiece_model_pb2 import (
     ModelProto,
 )
 
-from cmlm_tf.data.text_files import well_formed
+from cmlm_tf.data.text_files import plain_spaces, unbroken, well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, MASK_PIECE, PAD_ID, UNK_ID
@@ -54,8 +54,8 @@ def train_subword_model(
 
     Ids 0 to 4 are control symbols, which no spelling in a text can reach, and
     the 256 bytes are pieces, so that no text is unknown. Text is normalised by
-    `nmt_nfkc`. A corpus too small for the vocabulary gives a smaller one. The
-    same sentences and settings give the same file.
+    `nmt_nfkc`, after `plain_spaces`. A corpus too small for the vocabulary gives a
+    smaller one. The same sentences and settings give the same file.
 
     Args:
         sentences: both languages; read once.
@@ -115,10 +115,15 @@ def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
 def _keeping_errors(sentences: Iterable[str], errors: list[Exception]) -> Iterator[str]:
     """Keeps what the sentences raise: the C++ trainer passes on the text alone."""
     try:
-        yield from map(well_formed, sentences)
+        yield from map(_readable, sentences)
     except Exception as error:
         errors.append(error)
         raise
+
+
+def _readable(text: str) -> str:
+    """Replaces what SentencePiece cannot read, and spaces that it would drop."""
+    return plain_spaces(well_formed(text))
 
 
 def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
@@ -184,29 +189,35 @@ class SubwordModel:
         """Splits sentences into subword ids, all threads at work.
 
         Args:
-            sentences: any text; an unpaired surrogate is read as `?`.
+            sentences: any text; an unpaired surrogate is read as `?`. Control
+                characters that are white space, and NUL, are read as a blank.
 
         Returns:
             One list for each sentence, empty for blank text. No id is special.
         """
-        return self._processor.encode([well_formed(text) for text in sentences])
+        return self._processor.encode([_readable(text) for text in sentences])
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        r"""Joins subword ids to text; special ids are left out.
+        """Joins subword ids to text; special ids are left out.
 
         Args:
             ids: one sequence for each sentence, padding allowed.
 
         Returns:
             One text for each sequence. Bytes that form no character become
-            U+FFFD. The byte pieces of `\n` and `\r` are written as they are.
+            U+FFFD. Byte pieces can write line ends; they become blanks.
         """
         plain = [[int(i) for i in row if i > MASK_ID] for row in ids]
-        return self._processor.decode(plain) if plain else []
+        return [unbroken(t) for t in self._processor.decode(plain)] if plain else []
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Returns the spelling of each id; words begin with `WORD_START`."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
+
+    def continuing_ids(self) -> list[int]:
+        """Returns the ids of the subwords that do not begin a word."""
+        pieces = self.pieces(range(self.vocab_size))
+        return [i for i, p in enumerate(pieces) if not p.startswith(WORD_START)]
 
     def tokenizer(self) -> "tensorflow_text.SentencepieceTokenizer":
         """Returns the same model as TensorFlow ops, with int32 ids."""

@@ -10,6 +10,11 @@ from typing import Any
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import is_special
 
+_LINE_ENDS = str.maketrans(
+    dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " ")
+)
+_SPACES = str.maketrans(dict.fromkeys("\0\x0b\x0c\x1c\x1d\x1e\x1f\x85", " "))
+
 
 def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yields the lines of a UTF-8 file, plain, .gz or .xz.
@@ -83,12 +88,30 @@ def well_formed(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Replaces line ends inside a text by blanks.
+    r"""Replaces the ends of a file's lines inside a text by blanks.
 
     >>> one_line("a\nb\rc")
     'a b c'
     """
     return text.replace("\n", " ").replace("\r", " ")
+
+
+def unbroken(text: str) -> str:
+    r"""Replaces all that `str.splitlines` breaks at by blanks.
+
+    >>> unbroken("a\nb\x85c\u2028d")
+    'a b c d'
+    """
+    return text.translate(_LINE_ENDS)
+
+
+def plain_spaces(text: str) -> str:
+    r"""Replaces control characters that are white space, and NUL, by blanks.
+
+    >>> plain_spaces("a\x0bb\x00c\x85d")
+    'a b c d'
+    """
+    return text.translate(_SPACES)
 
 
 def require_text(path: str | Path) -> None:

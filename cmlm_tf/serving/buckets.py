@@ -29,17 +29,22 @@ class CompiledEngine(Engine):
     """
 
     def __init__(
-        self, student: ConditionalMaskedLM, jit_compile: bool, max_length_beam: int
+        self,
+        student: ConditionalMaskedLM,
+        continuing_ids: Sequence[int],
+        jit_compile: bool,
+        max_length_beam: int,
     ):
         """Takes the model.
 
         Args:
             student: the model.
+            continuing_ids: see `Engine`.
             jit_compile: whether the graph asks for XLA itself; on a TPU the
                 converter does that for the functions that it finds by alias.
             max_length_beam: the most length candidates.
         """
-        super().__init__(student)
+        super().__init__(student, continuing_ids)
         longest = student.config.max_length
         self.lengths = (*(n for n in LENGTHS if n < longest), longest)
         self.beams = (*(n for n in BEAMS if n < max_length_beam), max_length_beam)
@@ -66,6 +71,7 @@ class CompiledEngine(Engine):
         lengths: tf.Tensor,
         request: Request,
         initial_ids: tf.Tensor | None = None,
+        begins_word: tf.Tensor | None = None,
         forced_ids: tf.Tensor | None = None,
         trace: bool = False,
     ) -> StudentResult:
@@ -90,7 +96,8 @@ class CompiledEngine(Engine):
         if forced_ids is not None:
             name, inputs = "cmlm_score", [*inputs, _pad(forced_ids, shape)]
         elif initial_ids is not None:
-            name, inputs = "cmlm_complete", [*inputs, _pad(initial_ids, shape)]
+            given = [_pad(grid, shape) for grid in (initial_ids, begins_word)]
+            name, inputs = "cmlm_complete", [*inputs, *given]
         else:
             name, inputs = "cmlm_translate", [*inputs, tf.fill(shape, MASK_ID)]
         result = self.functions[name](*inputs)
@@ -99,9 +106,13 @@ class CompiledEngine(Engine):
     def _translate(self, cache, lengths, request, grid) -> StudentResult:
         return self._decode(cache, lengths, request, grid)
 
-    def _complete(self, cache, lengths, request, initial_ids) -> StudentResult:
+    def _complete(
+        self, cache, lengths, request, initial_ids, begins_word
+    ) -> StudentResult:
         return self._decode(
-            cache, lengths, request, initial_ids, initial_ids=initial_ids
+            *(cache, lengths, request, initial_ids),
+            initial_ids=initial_ids,
+            banned_there=self._banned_there(begins_word),
         )
 
     def _score(self, cache, lengths, request, forced_ids) -> StudentResult:

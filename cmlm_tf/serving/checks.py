@@ -13,9 +13,11 @@ def require(met: tf.Tensor, message: str) -> tf.Operation:
         message: the input's name, a colon, and what is wrong.
 
     Returns:
-        The op that fails with the message, and the numbers of the rows from 0.
+        The op that fails with the message, and the numbers of the rows from 0; a
+        scalar is of no row.
     """
-    met = tf.reshape(met, [-1])
+    if met.shape.rank == 0:
+        return tf.debugging.Assert(met, [message])
     rows = tf.where(~met)[:, 0]
     return tf.debugging.Assert(
         tf.reduce_all(met), [f"{message} (rows)", rows], summarize=8

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cmlm_tf.bulk import line_writer, stdin_path
-from cmlm_tf.data.text_files import one_line, read_lines
+from cmlm_tf.data.text_files import read_lines, unbroken
 from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.progress import Progress
 from cmlm_tf.serving.rest_client import RestClient
@@ -101,7 +101,7 @@ def translate_file(
             send, _batches(lines, calling.batch_size), calling.concurrency
         ):
             for translation in translations:
-                write(one_line(translation))
+                write(unbroken(translation))
             counter.advance(len(translations))
     counter.close()
 
@@ -157,6 +157,19 @@ def _batches(lines: Iterator[str], size: int) -> Iterator[tuple[int, list[str]]]
         first += len(batch)
 
 
+def _lines(numbers: Sequence[int]) -> str:
+    """Names lines, from 1.
+
+    >>> _lines([2]), _lines([2, 3, 4]), _lines([2, 4])
+    ('line 2', 'lines 2 to 4', 'lines 2, 4')
+    """
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"lines {numbers[0]} to {numbers[-1]}"
+    return f"lines {', '.join(map(str, numbers))}"
+
+
 def _send(
     calling: Calling,
     translate: Callable,
@@ -167,12 +180,15 @@ def _send(
     """Sends a batch, again while the server is unavailable."""
     first, lines = batch
     end, wait = time.monotonic() + calling.deadline, _FIRST_WAIT
-    where = f"{source}, lines {first} to {first + len(lines) - 1}"
+    every = list(range(first, first + len(lines)))
     for tries_left in range(calling.retries, -1, -1):
         left = end - time.monotonic()
         try:
             translations = translate(lines, options, timeout=max(left, 0.001))
         except Refused as error:
+            guilty = [first + row for row in error.error.rows] or every
+            more = " and more" if error.error.has_more else ""
+            where = f"{source}, {_lines(guilty)}{more}"
             raise UserError(f"{where}: {error}") from error
         except Unavailable as error:
             if not tries_left or time.monotonic() + wait >= end:
@@ -181,6 +197,7 @@ def _send(
             wait *= 2
         else:
             if len(translations) != len(lines):
-                raise UserError(f"{where}: {len(translations)} translations came back")
+                came = f"{len(translations)} translations came back"
+                raise UserError(f"{source}, {_lines(every)}: {came}")
             return translations
     raise AssertionError("not reached")

@@ -96,6 +96,32 @@ class Gaps(NamedTuple):
         ids = tf.where(tf.reduce_any(is_there, axis=2), ids, MASK_ID)
         return tf.where(tf.sequence_mask(lengths, longest), ids, PAD_ID)
 
+    def begins_word(self, lengths: tf.Tensor) -> tf.Tensor:
+        """Finds the first subword of each gap that is written behind a blank.
+
+        Args:
+            lengths: int32 `[batch, candidates]`, 0 where there is no candidate.
+
+        Returns:
+            bool `[batch, candidates, length]`.
+        """
+        widths = self.widths(lengths)
+        numbers = tf.range(tf.shape(widths)[2])
+        # Subwords in front of each gap: those given, and those of other gaps.
+        places = self.places.to_tensor(tf.int32.max, shape=[None, None])
+        is_before = places[..., tf.newaxis] < numbers
+        given = tf.reduce_sum(tf.cast(is_before, tf.int32), axis=1)
+        first = given[:, tf.newaxis] + tf.cumsum(widths, axis=2, exclusive=True)
+        follows = _ends_blank(self._in_front()).to_tensor(False)
+        wanted = follows[:, tf.newaxis] & (widths > 0)
+        first = tf.where(wanted, first, -1)[..., tf.newaxis]
+        return tf.reduce_any(first == tf.range(tf.reduce_max(lengths)), axis=2)
+
+    def _in_front(self) -> tf.RaggedTensor:
+        """Returns the segment in front of each gap: `[batch, (segments)]`."""
+        texts = tf.concat([[""], self.segments.flat_values[:-1]], axis=0)
+        return self.segments.with_flat_values(texts)
+
     def join(
         self, subwords: ServedSubwords, ids: tf.Tensor, lengths: tf.Tensor
     ) -> tf.Tensor:
@@ -130,12 +156,11 @@ class Gaps(NamedTuple):
         Args:
             texts: string `[all segments]`, of the gap in front of each.
         """
-        segments = self.segments.flat_values
-        before = tf.concat([[""], segments[:-1]], axis=0)
         numbers = tf.ragged.range(self.segments.row_lengths()).flat_values
+        before = self._in_front().flat_values
         # The start of a text is like a blank; an empty segment elsewhere is not.
         before = tf.where(numbers == 1, " ", "") + before
-        follows_blank = tf.strings.regex_full_match(before, f"(?s).*{BLANK}")
+        follows_blank = _ends_blank(before)
         stripped = tf.strings.regex_replace(texts, "^ ", "")
         return tf.where(follows_blank, stripped, texts)
 
@@ -160,9 +185,7 @@ def read_gaps(
         after([check_utf8(partial, name), mark], partial), MASK_PIECE
     )
     follows = tf.ragged.range(segments.row_lengths(), dtype=tf.int64).flat_values > 0
-    ids = subwords.tokenizer.tokenize(
-        tf.where(follows, _MARK, "") + segments.flat_values
-    )
+    ids = subwords.tokenize(tf.where(follows, _MARK, "") + segments.flat_values)
     start = tf.where(follows, _MARK_LENGTH, 0)
     place = tf.ragged.range(tf.cast(ids.row_lengths(), tf.int32))
     ids = tf.ragged.boolean_mask(ids, place >= start[:, tf.newaxis])
@@ -176,6 +199,13 @@ def read_gaps(
         f"{name}: more than {longest} subwords, one a gap",
     )
     return Gaps(segments, given, places, after([fits], num_given), num_gaps)
+
+
+def _ends_blank(texts):
+    """Tells which strings, dense or ragged, end in white space."""
+    return tf.ragged.map_flat_values(
+        tf.strings.regex_full_match, texts, f"(?s).*{BLANK}"
+    )
 
 
 def _decode_inside(subwords: ServedSubwords, ids: tf.RaggedTensor) -> tf.Tensor:

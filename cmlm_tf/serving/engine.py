@@ -1,5 +1,6 @@
 """Sources and requests to translations, with the shapes that a device likes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -22,9 +23,14 @@ class Engine:
         functions: compiled parts by the alias that a SavedModel gives them; none.
     """
 
-    def __init__(self, student: ConditionalMaskedLM):
-        """Takes the model."""
-        self._student = student
+    def __init__(self, student: ConditionalMaskedLM, continuing_ids: Sequence[int]):
+        """Takes the model.
+
+        Args:
+            student: the model.
+            continuing_ids: of the subwords that do not begin a word.
+        """
+        self._student, self._continuing_ids = student, continuing_ids
         self.functions: dict[str, Any] = {}
 
     def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:
@@ -45,6 +51,7 @@ class Engine:
         lengths: tf.Tensor,
         request: Request,
         initial_ids: tf.Tensor | None = None,
+        begins_word: tf.Tensor | None = None,
         forced_ids: tf.Tensor | None = None,
         trace: bool = False,
     ) -> StudentResult:
@@ -55,6 +62,8 @@ class Engine:
             lengths: int32 `[batch, candidates]`; 0 is no candidate.
             request: of the batch.
             initial_ids: see `unmask_sentences`.
+            begins_word: bool `[batch, candidates, length]`, True where `initial_ids`
+                has a MASK for a subword that begins a word; given with them.
             forced_ids: see `unmask_sentences`.
             trace: whether to keep every pass.
 
@@ -67,9 +76,15 @@ class Engine:
             lengths,
             request,
             initial_ids=initial_ids,
+            banned_there=self._banned_there(begins_word),
             forced_ids=forced_ids,
             trace=trace,
         )
+
+    def _banned_there(
+        self, begins_word: tf.Tensor | None
+    ) -> tuple[tf.Tensor, Sequence[int]] | None:
+        return None if begins_word is None else (begins_word, self._continuing_ids)
 
 
 def unmask(student, cache, lengths, request: Request, **options) -> StudentResult:

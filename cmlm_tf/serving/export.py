@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from absl import logging
 from cmlm_tf.calibration import SpeedTable, load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import new_folder
+from cmlm_tf.files import check_parents, new_folder
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model, read_description
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
@@ -63,7 +64,8 @@ def export_model(
     loaded = load_model(model_dir, dtype)
     calibration = load_calibration(model_dir)
     most = _length_beam(max_length_beam, loaded.model.config.max_length)
-    engine = make_engine(loaded.model, device, most)
+    subwords = SubwordModel(loaded.subword_path)
+    engine = make_engine(loaded.model, subwords.continuing_ids(), device, most)
     tables = servable(calibration.tables) if calibration else []
     module, signatures = build_module(loaded, engine, most, tables)
     options = tf.saved_model.SaveOptions(function_aliases=engine.functions)
@@ -77,12 +79,15 @@ def export_model(
 
 def _check_version(output: Path) -> None:
     version = output.name
-    if not (version.isascii() and version.isdecimal()):
-        raise UserError(f"{output}: the last part must be a version, a number")
+    if not re.fullmatch("0|[1-9][0-9]*", version):
+        raise UserError(
+            f"{output}: the last part must be a version, a number without leading zeros"
+        )
     if int(version) > _LARGEST_VERSION:
         raise UserError(f"{output}: versions are numbers up to {_LARGEST_VERSION}")
     if os.path.lexists(output):
         raise UserError(f"{output}: is there already; versions are not replaced")
+    check_parents(output)
 
 
 def _length_beam(asked: int | None, num_lengths: int) -> int:
@@ -98,13 +103,16 @@ def _length_beam(asked: int | None, num_lengths: int) -> int:
 
 
 def make_engine(
-    student: ConditionalMaskedLM, device: str, max_length_beam: int
+    student: ConditionalMaskedLM,
+    continuing_ids: Sequence[int],
+    device: str,
+    max_length_beam: int,
 ) -> Engine:
     """Returns what decodes on a device; the student must not be trained then."""
     if device == "cpu":
         student.embedding.freeze()
-        return Engine(student)
-    return CompiledEngine(student, device == "gpu", max_length_beam)
+        return Engine(student, continuing_ids)
+    return CompiledEngine(student, continuing_ids, device == "gpu", max_length_beam)
 
 
 def build_module(

@@ -8,9 +8,11 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from cmlm_tf.serving.messages import predict_request
-from cmlm_tf.serving.wire import Refused, Unavailable, error_line, request_inputs
+from cmlm_tf.serving.wire import Refused, Unavailable, read_error, request_inputs
 
 _MAX_MESSAGE = 64 << 20
+#: What gRPC says of a server that speaks HTTP/1.
+_SIGNS_OF_HTTP = ("http1", "Failed parsing HTTP/2")
 
 
 class GrpcClient:
@@ -53,10 +55,11 @@ class GrpcClient:
         try:
             response = self._stub.Predict(request, timeout)
         except grpc.RpcError as error:
-            kind = (
-                Unavailable if error.code() == grpc.StatusCode.UNAVAILABLE else Refused
-            )
-            details = error_line(error.details() or "")
-            raise kind(f"{error.code().name}: {details}") from error
+            code, said = error.code().name, read_error(error.details() or "")
+            if error.code() != grpc.StatusCode.UNAVAILABLE:
+                raise Refused(code, said) from error
+            is_http = any(sign in said.text for sign in _SIGNS_OF_HTTP)
+            hint = "; is this the REST port?" if is_http else ""
+            raise Unavailable(f"{code}: {said.text}{hint}") from error
         array = tf.make_ndarray(response.outputs["translation"])
         return [text.decode("utf-8") for text in array]

@@ -8,18 +8,21 @@ import tensorflow as tf
 from cmlm_tf.calibration import SpeedTable
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
 from cmlm_tf.decoding_flags import SETTINGS
+from cmlm_tf.errors import span_inside
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.serving.speed_tables import find_settings
 
 _DEFAULTS = UnmaskingOptions()
 
-#: Value of each optional input where a request does not give it. A setting of NaN
-#: is the heuristic's own default, as of `bin/decode.py`; no speed is asked for by NaN.
+#: What stands for a setting and a speed that are not given, as NaN does, too; JSON
+#: has no NaN. Without a setting the heuristic has that of `bin/decode.py`.
+NO_SETTING, NO_SPEED = -1.0, 0.0
+#: Value of each optional input where a request does not give it.
 OPTIONS: dict[str, Any] = {
     "heuristic": _DEFAULTS.heuristic,
-    "setting": float("nan"),
-    "target_speedup": float("nan"),
+    "setting": NO_SETTING,
+    "target_speedup": NO_SPEED,
     "length_beam": _DEFAULTS.length_beam,
     "max_iterations": LARGEST_SETTING,
 }
@@ -112,7 +115,8 @@ def read_request(
 def _settings(rows, rules, tables) -> tuple[tf.Tensor, list[tf.Operation]]:
     """Returns each row's setting: its own, that of its speed, or the default."""
     settings, targets = rows["setting"], rows["target_speedup"]
-    has_setting, has_target = (~tf.math.is_nan(x) for x in (settings, targets))
+    has_setting = ~tf.math.is_nan(settings) & (settings != NO_SETTING)
+    has_target = ~tf.math.is_nan(targets) & (targets != NO_SPEED)
     found = find_settings(tables, targets, rules, rows["length_beam"])
     own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
     settings = tf.where(has_setting, settings, own)
@@ -140,7 +144,7 @@ def _what_is_calibrated(tables: Sequence[SpeedTable]) -> str:
 
 def _what_was_measured(tables: Sequence[SpeedTable]) -> str:
     return "; ".join(
-        f"from {table.points[0].speedup:.2f} to {table.points[-1].speedup:.2f} for "
+        f"{span_inside(table.points[0].speedup, table.points[-1].speedup)} for "
         f"{_way(table)}"
         for table in tables
     )

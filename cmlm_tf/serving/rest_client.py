@@ -9,12 +9,15 @@ from typing import Any
 from cmlm_tf.serving.wire import (
     SIGNATURE,
     Refused,
+    ServerError,
     Unavailable,
-    error_line,
+    one_clean_line,
+    read_error,
     request_inputs,
 )
 
 _UNAVAILABLE = 503
+_NO_TRANSLATIONS = ServerError("the server's answer holds no translations")
 
 
 class RestClient:
@@ -40,12 +43,17 @@ class RestClient:
         try:
             status, content = self._post(body.encode("utf-8"), timeout)
         except TimeoutError as error:
-            raise Refused(f"DEADLINE_EXCEEDED: no answer in {timeout:.1f} s") from error
-        except (OSError, http.client.HTTPException) as error:
-            raise Unavailable(str(error)) from error
+            late = ServerError(f"no answer in {timeout:.3g} s")
+            raise Refused("DEADLINE_EXCEEDED", late) from error
+        except OSError as error:
+            raise Unavailable(one_clean_line(str(error))) from error
+        except http.client.HTTPException as error:
+            other = ServerError("no HTTP answer; is this the gRPC port?")
+            raise Refused("", other) from error
+        if status == _UNAVAILABLE:
+            raise Unavailable(f"HTTP {status}: {read_error(_error(content)).text}")
         if status != http.client.OK:
-            kind = Unavailable if status == _UNAVAILABLE else Refused
-            raise kind(f"HTTP {status}: {error_line(_error(content))}")
+            raise Refused(f"HTTP {status}", read_error(_error(content)))
         return _translations(content)
 
     def _post(self, body: bytes, timeout: float) -> tuple[int, bytes]:
@@ -56,7 +64,7 @@ class RestClient:
             response = connection.getresponse()
             return response.status, response.read()
         except socket.gaierror as error:
-            raise Refused(f"{self._server}: {error.strerror}") from error
+            raise Refused(self._server, ServerError(str(error.strerror))) from error
         finally:
             connection.close()
 
@@ -73,9 +81,9 @@ def _translations(content: bytes) -> list[str]:
     try:
         texts = json.loads(content)["outputs"]["translation"]
     except (ValueError, KeyError, TypeError) as error:
-        raise Refused("the server's answer holds no translations") from error
+        raise Refused("", _NO_TRANSLATIONS) from error
     if not (isinstance(texts, list) and all(isinstance(t, str) for t in texts)):
-        raise Refused("the server's answer holds no translations")
+        raise Refused("", _NO_TRANSLATIONS)
     return texts
 
 

@@ -108,8 +108,11 @@ class ServedStudent:
         cache, logits = self.engine.start(source.with_end())
         is_empty = after([check], ~has_target)
         lengths = asked_lengths(gaps.possible(logits), is_empty, request)
-        initial_ids = gaps.initial_ids(lengths)
-        result = self.engine.unmask(cache, lengths, request, initial_ids=initial_ids)
+        result = self.engine.unmask(
+            *(cache, lengths, request),
+            initial_ids=gaps.initial_ids(lengths),
+            begins_word=gaps.begins_word(lengths),
+        )
         return self._completed(result, gaps)
 
     def score(
@@ -166,7 +169,12 @@ class ServedStudent:
         return {"translation": gaps.join(self.subwords, ids, lengths), **summary}
 
     def _of_fixed_size(self, x: tf.Tensor) -> tf.Tensor:
-        """Repeats the last pass and pads: `[batch, max_length, max_length]`."""
+        """Repeats the last pass and pads: `[batch, max_length, max_length]`.
+
+        Where no row has a pass, zeros or False stand for one.
+        """
+        has_none = tf.cast(tf.shape(x)[1] == 0, tf.int32)
+        x = tf.pad(x, [[0, 0], [0, has_none], [0, 0]])
         missing = self.max_length - tf.shape(x)
         last = tf.tile(x[:, -1:], [1, missing[1], 1])
         x = tf.concat([x, last], axis=1)

@@ -46,7 +46,7 @@ def find_settings(
 
     Args:
         tables: of `servable`.
-        targets: float32 `[batch]`, tokens per iteration; NaN where none is asked for.
+        targets: float32 `[batch]`, tokens per iteration.
         rules: int32 `[batch]`, numbers of heuristics in the order of `HEURISTICS`.
         length_beam: int32 `[batch]`.
 

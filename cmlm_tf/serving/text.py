@@ -12,6 +12,11 @@ from cmlm_tf.special_ids import EOS_ID, MASK_ID, PAD_ID
 BLANK = r"[\s\x{0b}\x{1c}-\x{1f}\x{85}\p{Z}]"
 
 
+#: What `plain_spaces` and `unbroken` of `cmlm_tf.data.text_files` replace.
+_SPACE = r"[\x00\x0b\x0c\x1c-\x1f\x{85}]"
+_LINE_END = r"[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"
+
+
 class Encoded(NamedTuple):
     """Subword ids of a batch.
 
@@ -40,6 +45,10 @@ class ServedSubwords(tf.Module):
         self.tokenizer = model.tokenizer()
         self._vocab_size = model.vocab_size
 
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Splits UTF-8 texts, string `[batch]`, into int32 ids `[batch, (length)]`."""
+        return self.tokenizer.tokenize(tf.strings.regex_replace(texts, _SPACE, " "))
+
     def encode(self, texts: tf.Tensor, name: str, longest: int) -> Encoded:
         """Splits texts into subword ids; refuses what cannot be served.
 
@@ -52,7 +61,7 @@ class ServedSubwords(tf.Module):
             The ids. A text of nothing but white space has none.
         """
         texts = after([check_utf8(texts, name)], texts)
-        ids = self.tokenizer.tokenize(texts)
+        ids = self.tokenize(texts)
         is_blank = tf.strings.regex_full_match(texts, f"{BLANK}*")
         lengths = tf.where(is_blank, 0, tf.cast(ids.row_lengths(), tf.int32))
         fits = require(lengths <= longest, f"{name}: more than {longest} subwords")
@@ -98,7 +107,8 @@ class ServedSubwords(tf.Module):
 
     def decode_ragged(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Joins int32 `[batch, (length)]` to texts, string `[batch]`."""
-        return tf.strings.regex_replace(self.tokenizer.detokenize(ids), r"[\n\r]", " ")
+        texts = self.tokenizer.detokenize(ids)
+        return tf.strings.regex_replace(texts, _LINE_END, " ")
 
 
 def check_utf8(texts: tf.Tensor, name: str) -> tf.Operation:

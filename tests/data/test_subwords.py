@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
+from cmlm_tf.data.text_files import plain_spaces, unbroken
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
 from tests.tiny_models import root
@@ -95,7 +96,7 @@ class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
         model = SubwordModel(model_path(model_type))
         lines = sentences()[:500] + odd_lines(1500)
         expected = model.encode(lines)
-        ids = tf.function(model.tokenizer().tokenize)(lines)
+        ids = tf.function(model.tokenizer().tokenize)(list(map(plain_spaces, lines)))
         self.assertEqual(ids.dtype, tf.int32)
         self.assertEqual(ids.to_list(), expected)
         texts = tf.function(model.tokenizer().detokenize)(ids).numpy()
@@ -106,7 +107,7 @@ class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
         rng = random.Random(3)
         ids = [rng.choices(range(5, model.vocab_size), k=20) for _ in range(500)]
         texts = model.tokenizer().detokenize(tf.ragged.constant(ids, tf.int32)).numpy()
-        self.assertEqual([t.decode() for t in texts], model.decode(ids))
+        self.assertEqual([unbroken(t.decode()) for t in texts], model.decode(ids))
 
     def test_plain_text_survives(self):
         model = SubwordModel(model_path("unigram"))
@@ -117,6 +118,23 @@ class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
         lines = ["", " ", "\t", "\u3000", "\u200b", "\r"]
         encoded = SubwordModel(model_path("unigram")).encode(lines)
         self.assertEqual(encoded, [[]] * len(lines))
+
+    @parameterized.parameters(*(c for c in map(chr, range(0x3001)) if c.isspace()))
+    def test_white_space_parts_words(self, char):
+        model = SubwordModel(model_path("unigram"))
+        found = model.encode(["house" + char + "door", char])
+        self.assertEqual(found, model.encode(["house door", " "]))
+
+    def test_nul_is_a_space(self):
+        model = SubwordModel(model_path("unigram"))
+        self.assertEqual(*model.encode(["house\0door", "house door"]))
+
+    def test_every_text_is_one_line(self):
+        model = SubwordModel(model_path("unigram"))
+        pieces = model.pieces(range(model.vocab_size))
+        for char in "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+            ids = [pieces.index(f"<0x{byte:02X}>") for byte in char.encode()]
+            self.assertEqual(model.decode([ids]), [" "])
 
     def test_decode_leaves_out_special_ids(self):
         model = SubwordModel(model_path("unigram"))

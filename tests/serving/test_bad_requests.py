@@ -18,6 +18,7 @@ class BadRequestsTest(tf.test.TestCase, parameterized.TestCase):
             call(name, inputs, options)
         text = re.sub(r"\s+", " ", str(caught.exception))
         self.assertIn(message, text)
+        return text
 
     @parameterized.parameters(
         ({"heuristic": "best"}, "heuristic: must be one of mask_predict, fixed_k, "),
@@ -43,7 +44,8 @@ class BadRequestsTest(tf.test.TestCase, parameterized.TestCase):
     def test_texts(self, name):
         limit = MAX_LENGTH - 1
         empty = tf.zeros([0], tf.string)
-        self.assert_refused("text: the batch is empty", name, [empty])
+        refusal = self.assert_refused("text: the batch is empty", name, [empty])
+        self.assertNotIn("rows", refusal)
         texts = [[b"a house", b"\xff\xfe"]]
         self.assert_refused("text: not valid UTF-8 (rows)] [1]", name, texts)
         texts = [[LONG, "a house"]]

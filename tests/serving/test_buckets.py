@@ -15,7 +15,8 @@ from cmlm_tf.special_ids import MASK_ID
 from tests.modeling.small import CONFIG, make_student, random_sources
 
 STUDENT = make_student(seed=5, spread=4.0)
-COMPILED = CompiledEngine(STUDENT, jit_compile=True, max_length_beam=10)
+CONTINUING = list(range(MASK_ID + 2, CONFIG.vocab_size, 2))
+COMPILED = CompiledEngine(STUDENT, CONTINUING, jit_compile=True, max_length_beam=10)
 
 
 def random_targets(shape, share, seed=3):
@@ -40,9 +41,13 @@ def decode(engine, name):
         given["forced_ids"] = random_targets([3, 1, CONFIG.max_length], share=1.0)
     elif name == "complete":
         given["initial_ids"] = random_targets([3, 5, CONFIG.max_length], share=0.5)
+        given["begins_word"] = given["initial_ids"] == MASK_ID
     longest = tf.reduce_max(lengths)
     inside = tf.sequence_mask(lengths, longest)
-    given = {n: tf.where(inside, ids[:, :, :longest], 0) for n, ids in given.items()}
+    given = {
+        n: tf.where(inside, grid[:, :, :longest], tf.zeros([], grid.dtype))
+        for n, grid in given.items()
+    }
     return engine.unmask(cache, lengths, request, **given)
 
 
@@ -60,17 +65,34 @@ def hlo(engine, name, *arguments):
 class BucketsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters("translate", "complete", "score")
     def test_padding_and_cutting_change_nothing(self, name):
-        expected = decode(Engine(STUDENT), name)
+        expected = decode(Engine(STUDENT, CONTINUING), name)
         found = tf.function(lambda: decode(COMPILED, name), autograph=False)()
         for name in ("best", "lengths", "token_ids", "num_iterations"):
             self.assertAllEqual(getattr(found, name), getattr(expected, name))
         self.assertAllClose(found.scores, expected.scores, atol=1e-4)
 
+    def test_a_subword_that_begins_a_word_continues_none(self):
+        for begin in (True, False):
+            grid = tf.fill([1, 1, 12], MASK_ID)
+            places = np.zeros([1, 1, 12], bool)
+            places[..., ::3] = begin
+            engine = Engine(STUDENT, CONTINUING)
+            request = read_request(tf.constant(1), option_defaults(), 5)
+            cache, _ = engine.start(tf.constant(random_sources(1, 9, seed=2)))
+            found = engine.unmask(
+                *(cache, tf.constant([[12]]), request),
+                initial_ids=grid,
+                begins_word=tf.constant(places),
+            )
+            is_continuing = np.isin(found.token_ids[0, 0], CONTINUING)
+            self.assertEqual(is_continuing[::3].any(), not begin)
+            self.assertTrue(is_continuing[1::3].any())
+
     def test_every_shape_compiles_and_none_is_dynamic(self):
         # A bounded dynamic dimension is written as [<=8].
         config = dataclasses.replace(CONFIG, num_encoder_layers=1, num_decoder_layers=1)
         student = ConditionalMaskedLM(config)
-        engine = CompiledEngine(student, jit_compile=True, max_length_beam=10)
+        engine = CompiledEngine(student, [9], jit_compile=True, max_length_beam=10)
         for batch, length, beam in shapes():
             sources = tf.zeros([batch, length], tf.int32)
             if beam == 1:
@@ -82,9 +104,11 @@ class BucketsTest(tf.test.TestCase, parameterized.TestCase):
             request = Request(ones, tf.ones([batch]), ones, ones)
             grid = tf.fill([batch, beam, length], MASK_ID)
             lengths = tf.zeros([batch, beam], tf.int32)
-            names = ("cmlm_translate", "cmlm_complete", "cmlm_score")
-            for name in names[: 3 if beam == 1 else 2]:  # A target has one length.
-                program = hlo(engine, name, cache, lengths, request, grid)
+            inputs = {"cmlm_translate": [grid], "cmlm_complete": [grid, grid == 0]}
+            if beam == 1:  # A target has one length.
+                inputs["cmlm_score"] = [grid]
+            for name, own in inputs.items():
+                program = hlo(engine, name, cache, lengths, request, *own)
                 self.assertIn(f"s32[{batch * beam},{length}]", program)
                 self.assertNotIn("<=", program)
 

@@ -76,11 +76,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SERVERS)
     def test_a_refused_line_is_named_and_nothing_is_written(self, protocol):
-        lines = ["a house"] * 3 + ["tree " * MAX_LENGTH]
+        long = "tree " * MAX_LENGTH
         code = {"grpc": "INVALID_ARGUMENT", "rest": "HTTP 400"}[protocol]
-        message = f"in, lines 3 to 4: {code}: text: more than 39 subwords"
-        with self.assertRaisesRegex(UserError, message + r" \(rows 1\)$"):
-            self.translate(protocol, lines, batch_size=2)
+        for lines, named in (
+            (["a house"] * 3 + [long], "line 4"),
+            (["a house"] * 4 + [long], "line 5"),
+            ([long, "tree", "tree", long], "lines 1, 4"),
+            (["tree"] * 4 + [long] * 20, "lines 5 to 12 and more"),
+        ):
+            message = f"in, {named}: {code}: text: more than 39 subwords$"
+            with self.assertRaisesRegex(UserError, message):
+                self.translate(protocol, lines, batch_size=len(lines) // 4 * 4)
+        with self.assertRaisesRegex(UserError, f"in, lines 1 to 2: {code}: setting: "):
+            self.translate(protocol, ["tree"] * 2, {"setting": 7.0})
         self.assertEqual([path.name for path in self.folder.iterdir()], ["in"])
 
     @parameterized.parameters(*SERVERS)
@@ -109,6 +117,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
                 code, details = caught.exception.code(), caught.exception.details()
                 self.assertEqual(code, grpc.StatusCode.INVALID_ARGUMENT)
                 self.assertStartsWith(details, f"Expects arg[{place}] to be ")
+
+    @parameterized.parameters(
+        ("grpc", "rest", "no HTTP answer; is this the gRPC port\\?$"),
+        ("rest", "grpc", "UNAVAILABLE: .*; is this the REST port\\?$"),
+    )
+    def test_the_port_of_the_other_protocol(self, kind, protocol, message):
+        source = self.folder / "in"
+        source.write_text("a house\n")
+        with SERVERS[kind](server.tiny_servable()) as address:
+            calling = client.Calling(address, protocol, retries=0)
+            with self.assertRaisesRegex(UserError, message) as caught:
+                client.translate_file(calling, str(source), None, {})
+        self.assertTrue(str(caught.exception).isprintable())
 
     @parameterized.parameters(*SERVERS)
     def test_no_server(self, protocol):
@@ -185,17 +206,29 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(found, [-i for i in range(20)])
         self.assertLessEqual(most, 3)
 
-    def test_the_rest_example_of_the_documentation(self):
-        with server.rest_server(server.tiny_servable()) as address:
-            connection = http.client.HTTPConnection(address)
-            body = {"signature_name": "text_only", "instances": ["a house", ""]}
-            connection.request("POST", "/v1/models/m:predict", json.dumps(body))
-            answer = json.loads(connection.getresponse().read())
-            connection.close()
-        found = [row["translation"] for row in answer["predictions"]]
+    def test_the_rest_examples_of_the_documentation(self):
+        text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+        plain, chosen = re.findall(r"curl -d '([^']*)'", text)
         self.assertEqual(
-            found, exported.call("text_only", [["a house", ""]])["translation"]
+            _post(plain)["predictions"],
+            [_row(exported.call("text_only", [["a house"]]), 0)],
         )
+        options = {"heuristic": "thresh", "setting": 0.3}
+        self.assertEqual(
+            _post(chosen)["outputs"],
+            exported.call("serving_default", [["a house"]], options),
+        )
+
+    def test_what_is_not_given_over_rest(self):
+        texts, names = ["a house", "tree"], ["fixed_k", "mask_predict"]
+        inputs = {"text": texts, "heuristic": names, "length_beam": [5, 5]}
+        inputs |= {"max_iterations": [99, 99], "target_speedup": [0, 0]}
+        expected = exported.call(
+            "serving_default", [texts], {"heuristic": names, "setting": [3.0, 10.0]}
+        )
+        for none in ([-1, -1], [float("nan"), -1.0]):
+            body = json.dumps({"inputs": inputs | {"setting": none}})
+            self.assertEqual(_post(body)["outputs"], expected)
 
     def test_defaults_are_the_servers(self):
         with server.grpc_server(server.tiny_servable()) as address:
@@ -208,6 +241,19 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
         }
         found["translation"] = [text.decode() for text in found["translation"]]
         self.assertEqual(found, exported.call("serving_default", [["a house"]]))
+
+
+def _post(body):
+    """The REST server's answer to a request."""
+    with server.rest_server(server.tiny_servable()) as address:
+        connection = http.client.HTTPConnection(address)
+        with contextlib.closing(connection):
+            connection.request("POST", "/v1/models/m:predict", body)
+            return json.loads(connection.getresponse().read())
+
+
+def _row(outputs, row):
+    return {name: values[row] for name, values in outputs.items()}
 
 
 @contextlib.contextmanager

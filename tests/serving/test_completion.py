@@ -107,6 +107,40 @@ class CompletionTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertEqual(ids[row, : len(expected)].tolist(), expected)
                 self.assertFalse(ids[row, len(expected) :].any())
 
+    @parameterized.parameters(
+        ("der <mask> Hund", [0]),
+        ("<mask> <mask>", [1]),
+        ("<mask><mask> <mask>", [2]),
+        ("der<mask>", []),
+        (" <mask>\u00a0<mask>", [0, 1]),
+        ("<mask> Haus", []),
+        ("<mask>s\u3000<mask> <mask>", [1, 2]),
+    )
+    def test_a_gap_behind_a_blank_begins_with_a_word(self, partial, gaps):
+        other = "der Hund <mask> und <mask>"
+        found = gaps_of([other, partial])
+        least = int(found.num_given[1] + found.num_gaps[1])
+        for missing in (0, 1, 4):
+            lengths = tf.constant([[0], [least + missing]])
+            ids = found.initial_ids(lengths).numpy()[1, 0]
+            widths = shared_out(
+                missing + partial.count("<mask>"), partial.count("<mask>")
+            )
+            masks = [i for i, n in enumerate(ids) if n == MASK]
+            begins = [masks[sum(widths[:gap])] for gap in gaps]
+            places = found.begins_word(lengths).numpy()
+            self.assertEqual(
+                [i for i, is_in in enumerate(places[1, 0]) if is_in], begins
+            )
+            self.assertFalse(places[0].any())
+
+    def test_the_subwords_that_begin_no_word(self):
+        subwords = SubwordModel(tiny_models.subword_file())
+        ids = subwords.continuing_ids()
+        starts = sorted(set(range(subwords.vocab_size)) - set(ids))
+        self.assertTrue(all(p[0] == "\u2581" for p in subwords.pieces(starts)))
+        self.assertFalse(any("\u2581" in p[:1] for p in subwords.pieces(ids)))
+
     def test_a_segment_is_split_as_inside_a_text(self):
         subwords = SubwordModel(tiny_models.subword_file())
         whole = subwords.encode(["Hund, Haus"])[0]

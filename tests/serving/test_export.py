@@ -124,10 +124,15 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(found, expected, atol=0.05)
 
     def test_a_folder_that_cannot_be_a_version(self):
-        folder = self.folder()
+        folder, file = self.folder(), self.folder() / "file"
+        file.touch()
         for path, message in (
             (folder / "latest", "must be a version, a number"),
             (folder / "\u0661", "must be a version, a number"),
+            (folder / "01", "a number without leading zeros"),
+            (folder / "00", "a number without leading zeros"),
+            (file / "1", f"^{file}: is no folder$"),
+            (file / "student" / "1", f"^{file}: is no folder$"),
             (folder / str(2**63), f"versions are numbers up to {2**63 - 1}"),
             (folder / ("9" * 200), "versions are numbers up to"),
             (exported.export_dir(), "is there already"),

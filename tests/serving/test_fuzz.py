@@ -22,7 +22,9 @@ WHOLE = ("mask_predict", "fixed_k")
 OWN = {"mask_predict": 10, "fixed_k": 3}
 SUBWORDS = SubwordModel(tiny_models.subword_file())
 
-FLOATS = st.floats(width=32) | st.sampled_from([math.nan, 0.0, 0.5, 1.0, 3.0, 1e6])
+FLOATS = st.floats(width=32) | st.sampled_from(
+    [math.nan, -1.0, 0.0, 0.5, 1.0, 3.0, 1e6]
+)
 NUMBERS = st.integers(-(2**31), 2**31 - 1) | st.integers(-1, MOST + 1)
 VALUES = {
     "heuristic": st.sampled_from([*RULES, "", "Thresh"]) | st.text(max_size=9),
@@ -76,14 +78,16 @@ def rows(asked):
 def _faults_of_row(heuristic, setting, target_speedup, length_beam, max_iterations):
     if heuristic not in RULES:
         yield "heuristic"
-    elif not math.isnan(setting):
+    elif setting != -1 and not math.isnan(setting):
         if heuristic in WHOLE:
             fits = 1 <= setting <= LARGEST_SETTING and setting == int(setting)
         else:
             fits = 0 <= setting <= 1
         if not fits:
             yield "setting"
-    if not math.isnan(target_speedup):  # The model was not calibrated.
+    if target_speedup and not math.isnan(
+        target_speedup
+    ):  # The model was not calibrated.
         yield "target_speedup"
     if not 1 <= length_beam <= MOST:
         yield "length_beam"
@@ -112,7 +116,7 @@ def test_options(asked):
     for i, row in enumerate(rows(asked)):
         assert RULES[found.rules[i]] == row["heuristic"]
         setting = row["setting"]
-        if math.isnan(setting):
+        if setting == -1 or math.isnan(setting):
             setting = OWN.get(row["heuristic"], 0.1)
         assert found.settings[i] == np.float32(setting)
         assert found.length_beam[i] == row["length_beam"]

@@ -68,6 +68,9 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
             outputs = call("serving_default", [LINES], {"heuristic": heuristic})
             expected = translate(LINES, heuristic=heuristic, setting=setting)
             self.assert_same(outputs, expected)
+            for none in (float("nan"), -1.0):
+                options = {"heuristic": heuristic, "setting": none}
+                self.assertEqual(call("serving_default", [LINES], options), outputs)
 
     def test_loaded_functions_have_the_inputs_by_name_and_by_place(self):
         inputs = {"text": "a house", "partial": "<mask> Haus"}
@@ -120,6 +123,16 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
                     self.assertFalse(any(found[length:]))
                 found = outputs["log_probs"][row][step][:length]
                 self.assertAllClose(found, state["log_probs"], 1e-3)
+
+    def test_a_trace_of_nothing_is_empty(self):
+        outputs = call("trace", [["", " "]])
+        self.assertEqual(outputs["translation"], ["", ""])
+        for name in ("passes", "length", "iterations", "score"):
+            self.assertEqual(outputs[name], [0, 0])
+        for name in ("token_ids", "log_probs", "mask"):
+            shape = [2, MAX_LENGTH, MAX_LENGTH]
+            self.assertEqual(list(np.shape(outputs[name])), shape)
+            self.assertFalse(np.any(outputs[name]))
 
     def test_decode_ids_is_the_same_without_text(self):
         subwords = exported.translator().subwords

@@ -65,6 +65,13 @@ class SpeedTablesTest(tf.test.TestCase):
         size = tf.constant(1)
         asked = options(heuristic="fixed_k", target_speedup=1.9)
         self.assertAllEqual(read_request(size, asked, 24, TABLES).settings, [2.0])
+        for none in (float("nan"), 0.0, -0.0):
+            asked = options(setting=0.25, target_speedup=none)
+            self.assertAllEqual(read_request(size, asked, 24, TABLES).settings, [0.25])
+        for none in (float("nan"), -1.0):
+            asked = options(setting=none, target_speedup=2.0)
+            found = read_request(size, asked, 24, TABLES).settings
+            self.assertAllClose(found, [0.3])
         for given, tables, message in (
             ({"target_speedup": 9.0}, TABLES, "must be from 1.00 to 2.60 for fixed_k"),
             (
@@ -86,6 +93,16 @@ class SpeedTablesTest(tf.test.TestCase):
         ):
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
                 read_request(size, options(**given), 24, tables)
+
+    def test_the_speeds_that_a_refusal_names_are_accepted(self):
+        tables = [table("comb_thresh", [(1.92398, 0.5), (10.897, 0.1)])]
+        size = tf.constant(1)
+        message = "target_speedup: must be from 1.93 to 10.89 for comb_thresh"
+        for speed in (1.92, 10.9):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
+                read_request(size, options(target_speedup=speed), 24, tables)
+        for speed in (1.93, 10.89):
+            read_request(size, options(target_speedup=speed), 24, tables)
 
     def test_tables_of_other_ways_to_decode_are_left_out(self):
         others = [
