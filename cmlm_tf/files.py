@@ -39,18 +39,21 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         The path to write to; an empty file stands there.
 
     Raises:
-        UserError: no file can be written in that folder, or `path` is a folder.
+        UserError: no file can be written in that folder, `path` is a folder, or the
+            body fails with an `OSError` that names no file, as a full disk's.
     """
     if os.path.isdir(path):
         raise UserError(f"{path}: is a folder")
     if is_special(path):
-        yield Path(path)
+        with _unnamed_errors_named(path):
+            yield Path(path)
         return
     target = _without_links(path)
     with errors_named(path):
         temporary = _temporary_beside(target)
     try:
-        yield temporary
+        with _unnamed_errors_named(path):
+            yield temporary
         with errors_named(path):
             _flush_to_disk(temporary)
             os.chmod(temporary, 0o644)
@@ -194,6 +197,19 @@ def errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _unnamed_errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Does so where the error names no file; a closed pipe is left to others."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None or error.strerror is None:
+            raise
         raise UserError(f"{path}: {error.strerror}") from error
 
 

@@ -46,6 +46,30 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_full_device_is_named():
+    with (
+        pytest.raises(UserError, match="/dev/full: No space left on device"),
+        atomic_write("/dev/full") as path,
+    ):
+        path.write_text("more than fits")
+
+
+def test_a_full_disk_is_named_and_the_old_file_stays(tmp_path):
+    path = tmp_path / "out.json"
+    path.write_text("old")
+    with pytest.raises(UserError, match="out.json: No space"), atomic_write(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert path.read_text() == "old"
+
+
+def test_an_error_that_names_another_file_keeps_its_name(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match="missing"),
+        atomic_write(tmp_path / "x"),
+    ):
+        (tmp_path / "missing").read_text()
+
+
 def test_leftovers_of_a_killed_write_go_and_nothing_else_does(tmp_path):
     path = tmp_path / "out[1].weights.json"
     others = [path, tmp_path / ".out.json", tmp_path / ".other.abcd1234.weights.json"]
