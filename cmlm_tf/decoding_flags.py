@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from cmlm_tf.calibration import KEY_FIELDS, load_calibration
+from cmlm_tf.calibration import load_calibration
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.speed_table import KEY_FIELDS
 
 #: The flag that holds each heuristic's setting, and its value if left out.
 SETTINGS = {

@@ -8,14 +8,9 @@ from pathlib import Path
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.calibration import (
-    CALIBRATION_FILE,
-    Point,
-    SpeedTable,
-    load_calibration,
-    save_table,
-)
+from cmlm_tf.calibration import CALIBRATION_FILE, load_calibration, save_table
 from cmlm_tf.errors import UserError
+from cmlm_tf.speed_table import Point, SpeedTable
 from tests.tiny_models import model_dir
 
 POINTS = (Point(1.5, 0.5), Point(3.0, 0.1), Point(6.0, 0.001))

@@ -9,18 +9,13 @@ from collections.abc import Sequence
 from absl import logging
 
 from cmlm_tf.base_translator import Translator
-from cmlm_tf.calibration import (
-    CALIBRATION_FILE,
-    KEY_FIELDS,
-    SpeedTable,
-    load_calibration,
-    save_table,
-)
+from cmlm_tf.calibration import CALIBRATION_FILE, load_calibration, save_table
 from cmlm_tf.data.text_files import read_lines, require_text
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.speed_search import find_settings
 from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.speed_table import KEY_FIELDS, SpeedTable
 
 #: Of fewer, the speed depends much on which lines they are.
 _FEW_LINES = 300

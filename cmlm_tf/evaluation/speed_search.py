@@ -10,14 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cmlm_tf.calibration import (
-    Point,
-    is_faster,
-    is_whole_number,
-    place_of_tau,
-    tau_at,
-)
 from cmlm_tf.errors import UserError
+from cmlm_tf.speed_table import Point, is_faster, is_whole_number, place_of_tau, tau_at
 
 #: How far a promise may be off where it was made, in tokens per iteration.
 TOLERANCE = 0.1

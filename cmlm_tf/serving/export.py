@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 from absl import logging
 
-from cmlm_tf.calibration import SpeedTable, load_calibration
+from cmlm_tf.calibration import load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import check_parents, new_folder
@@ -29,6 +29,7 @@ from cmlm_tf.serving.warmup import (
     every_signature,
     write_warmup,
 )
+from cmlm_tf.speed_table import SpeedTable
 
 #: Length candidates that a request may ask for, unless the export says otherwise.
 MAX_LENGTH_BEAM = 10

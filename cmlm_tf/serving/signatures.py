@@ -6,7 +6,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from cmlm_tf.calibration import SpeedTable
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.search import StudentResult
 from cmlm_tf.serving.checks import after, require
@@ -20,6 +19,7 @@ from cmlm_tf.serving.requests import (
     read_request,
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
+from cmlm_tf.speed_table import SpeedTable
 
 Tensors = dict[str, tf.Tensor]
 

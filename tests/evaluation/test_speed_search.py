@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from cmlm_tf.calibration import SpeedTable
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed_search import find_settings
+from cmlm_tf.speed_table import SpeedTable
 
 TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 

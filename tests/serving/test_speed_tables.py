@@ -5,10 +5,10 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from cmlm_tf.calibration import Point, SpeedTable
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.serving.requests import option_defaults, read_request
 from cmlm_tf.serving.speed_tables import find_settings, servable
+from cmlm_tf.speed_table import Point, SpeedTable
 
 
 def table(heuristic, points, beam=5, strategy="update_masked_sub", drop=False):

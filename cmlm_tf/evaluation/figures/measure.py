@@ -6,12 +6,12 @@ Points are shared: a figure measures only what no earlier one has.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cmlm_tf.calibration import Point, SpeedTable, is_faster
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.evaluation.speed_search import find_settings
 from cmlm_tf.evaluation.sweep import describe
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.speed_table import Point, SpeedTable, is_faster
 
 #: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
 #: iteration for a trained student.
