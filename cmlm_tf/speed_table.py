@@ -19,8 +19,8 @@ KEY_FIELDS = ("heuristic", "strategy", "length_beam", "drop_losing_candidates")
 #: Heuristics that are slower the larger their setting is.
 _SLOWER_IF_LARGER = ("mask_predict", "thresh", "comb_thresh", "fcomb_thresh")
 _WHOLE_NUMBERS = ("mask_predict", "fixed_k")
-#: Below it a speed or a setting could not be told from 0.
-_LEAST = 1e-9
+#: A threshold below it could not be told from 0 in float32.
+_LEAST = 1e-30
 
 
 class Point(NamedTuple):
