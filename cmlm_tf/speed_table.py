@@ -20,7 +20,7 @@ KEY_FIELDS = ("heuristic", "strategy", "length_beam", "drop_losing_candidates")
 _SLOWER_IF_LARGER = ("mask_predict", "thresh", "comb_thresh", "fcomb_thresh")
 _WHOLE_NUMBERS = ("mask_predict", "fixed_k")
 #: A threshold below it could not be told from 0 in float32.
-_LEAST = 1e-30
+SMALLEST = 1e-30
 
 
 class Point(NamedTuple):
@@ -152,8 +152,8 @@ def _interpolate(target: float, slow: Point, fast: Point | None = None) -> float
 
 def _check_numbers(number: int, point: Point) -> None:
     for name, value in point._asdict().items():
-        if type(value) not in (int, float) or not _LEAST <= value <= LARGEST_SETTING:
+        if type(value) not in (int, float) or not SMALLEST <= value <= LARGEST_SETTING:
             raise UserError(
-                f"points[{number}]: {name} must be a number from {_LEAST} to "
+                f"points[{number}]: {name} must be a number from {SMALLEST} to "
                 f"{LARGEST_SETTING}"
             )

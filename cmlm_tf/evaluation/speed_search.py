@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.speed_table import Point, is_faster, is_whole_number, place_of_tau, tau_at
+from cmlm_tf.speed_table import (
+    SMALLEST,
+    Point,
+    is_faster,
+    is_whole_number,
+    place_of_tau,
+    tau_at,
+)
 
 #: How far a promise may be off where it was made, in tokens per iteration.
 TOLERANCE = 0.1
@@ -22,7 +29,6 @@ _MARGIN = 0.05
 _WIDEST_GAP = 2.5
 _MOST_MEASUREMENTS = 40
 _LARGEST_WHOLE = 1000
-_SMALLEST_TAU = 1e-30
 
 _Gap = tuple[Point, Point]
 
@@ -205,4 +211,4 @@ def _whole(x: float) -> int:
 
 def _tau(place: float) -> float:
     """Returns tau in four digits."""
-    return float(f"{max(tau_at(max(place, 0.0)), _SMALLEST_TAU):.4g}")
+    return float(f"{max(tau_at(max(place, 0.0)), SMALLEST):.4g}")
