@@ -282,7 +282,7 @@ class _Run:
             save_model(
                 training.model,
                 folder,
-                data.subword_model,
+                self.subwords.model,
                 data.source_language,
                 data.target_language,
             )

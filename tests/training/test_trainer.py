@@ -184,6 +184,22 @@ class TrainTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "initial_dir|to start from"):
             train(config, self.folder / "second")
 
+    def test_a_vocabulary_that_is_replaced_does_not_enter_the_model(self):
+        config = small_config(self.folder)
+        path = Path(config.data.subword_model)
+        content = path.read_bytes()
+        count = callbacks.StepCounter.on_train_batch_end
+
+        def count_and_replace(counter, batch, logs=None):
+            count(counter, batch, logs)
+            path.write_bytes(b"another")
+
+        self.monkeypatch.setattr(
+            callbacks.StepCounter, "on_train_batch_end", count_and_replace
+        )
+        model_dir = train(config, self.folder / "run")
+        self.assertEqual((model_dir / "subword.model").read_bytes(), content)
+
     def test_a_model_of_the_other_role_is_no_start(self):
         write_teacher(self.folder)
         config = small_config(self.folder, "student")
