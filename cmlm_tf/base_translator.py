@@ -53,6 +53,8 @@ class Translator(abc.ABC):
             xla = bool(tf.config.list_physical_devices("GPU"))
         self.loaded, self.xla = loaded, xla
         self.subwords = SubwordModel(loaded.subword_path)
+        if self.subwords.sha256 != loaded.subword_sha256:
+            raise UserError(f"{loaded.subword_path}: changed since it was first read")
         size = loaded.model.config.vocab_size
         if self.subwords.vocab_size != size:
             raise UserError(

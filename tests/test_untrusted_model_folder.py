@@ -14,7 +14,7 @@ from absl.testing import parameterized
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import json_hash, sha256_file
 from cmlm_tf.modeling.model_dir import load_model
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translator import load_translator, make_translator
 from tests.tiny_models import model_dir
 
 
@@ -142,9 +142,16 @@ class ModelFolderTest(parameterized.TestCase):
         self.sign(vocab_size=other["vocab_size"])
         loaded = load_model(self.folder)
         object.__setattr__(loaded.model.config, "vocab_size", 8)
-        from cmlm_tf.translator import make_translator
-
         with self.assertRaisesRegex(UserError, "subwords, but the model has 8"):
+            make_translator(loaded)
+
+    def test_a_vocabulary_that_is_replaced_after_loading(self):
+        self.sign()
+        loaded = load_model(self.folder)
+        # Of the right size, with another piece.
+        content = loaded.subword_path.read_bytes()
+        loaded.subword_path.write_bytes(content.replace(b"Katze", b"Tatze"))
+        with self.assertRaisesRegex(UserError, "subword.model: changed since"):
             make_translator(loaded)
 
     def test_a_folder_that_was_signed_translates(self):

@@ -52,5 +52,5 @@ def model_dir(role: str, max_length: int = 24) -> Path:
     kind = {"teacher": AutoregressiveTransformer, "student": ConditionalMaskedLM}[role]
     folder = root() / f"{role}_{max_length}"
     model = spread_weights(kind(config), seed=3, spread=3.0)
-    save_model(model, folder, subword_file(), "en", "de")
+    save_model(model, folder, subword_file().read_bytes(), "en", "de")
     return folder

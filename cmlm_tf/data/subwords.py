@@ -233,8 +233,17 @@ def _check_pieces(
     size = len(processor)
     if size % SIZE_MULTIPLE or size < len(_RESERVED_PIECES) + _NUM_BYTES:
         raise UserError(f"{path}: a vocabulary of {size} pieces, not a multiple of 8")
+    try:
+        pieces = [processor.id_to_piece(i) for i in range(size)]
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a SentencePiece model") from error
     for special_id, piece in _RESERVED_PIECES.items():
-        if processor.id_to_piece(special_id) != piece:
+        if pieces[special_id] != piece:
             raise UserError(f"{path}: id {special_id} is not reserved for {piece}")
+        # A text that spells a piece of another kind would reach its id.
+        unknown = special_id == UNK_ID
+        if not (processor.is_unknown if unknown else processor.is_control)(special_id):
+            kind = "the unknown piece" if unknown else "a control symbol"
+            raise UserError(f"{path}: id {special_id} ({piece}) is not {kind}")
     if sum(map(processor.is_byte, range(size))) != _NUM_BYTES:
         raise UserError(f"{path}: trained without byte fallback")

@@ -76,7 +76,7 @@ class LoadedModel:
 def save_model(
     model: Transformer,
     directory: str | os.PathLike[str],
-    subword_path: str | os.PathLike[str],
+    subword_model: bytes,
     source_language: str,
     target_language: str,
 ) -> None:
@@ -85,7 +85,7 @@ def save_model(
     Args:
         model: a teacher or a student.
         directory: the folder to write.
-        subword_path: the subword model that the model was trained with.
+        subword_model: the file's bytes that the model was trained with.
         source_language: code such as `en`.
         target_language: code such as `de`.
 
@@ -105,7 +105,7 @@ def save_model(
     }
     try:
         with replaced_folder(directory) as folder:
-            shutil.copyfile(subword_path, folder / SUBWORD_FILE)
+            (folder / SUBWORD_FILE).write_bytes(subword_model)
             _require_room(folder, model)
             model.save_weights(folder / WEIGHTS_FILE)
             description |= {

@@ -3,10 +3,12 @@
 import itertools
 from collections.abc import Callable, Sequence
 
+import ml_collections
 import sacrebleu
 import tensorflow as tf
 
 from cmlm_tf.data.corpora import Corpus
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training.callbacks import InterruptCheck, Interrupts
 from cmlm_tf.training.steps import TrainingModel
 
@@ -78,3 +80,16 @@ class DevSet:
             hypotheses, [list(references)], tokenize=self._tokenizer
         )
         return {"bleu": score.score}
+
+
+def decoding_options(
+    config: ml_collections.ConfigDict,
+) -> BeamOptions | UnmaskingOptions:
+    """Returns how dev sentences are translated; a teacher searches greedily."""
+    if config.role == "teacher":
+        return BeamOptions(beam_size=1)
+    return UnmaskingOptions(
+        heuristic=config.evaluation.heuristic,
+        setting=config.evaluation.setting,
+        length_beam=config.evaluation.length_beam,
+    )

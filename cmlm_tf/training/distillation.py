@@ -33,6 +33,7 @@ from cmlm_tf.training.journal import (
     Journal,
     append,
     check_settings,
+    hash_lines,
     reading_hashed,
     resume,
     write_hashed,
@@ -86,7 +87,6 @@ def distill(
     if teacher["role"] != "teacher":
         raise UserError(f"{teacher_dir}: holds a {teacher['role']}, not a teacher")
     settings = {
-        "corpus_fingerprint": corpus.fingerprint(),
         "teacher_weights_sha256": teacher["weights_sha256"],
         "teacher_subword_sha256": teacher["subword_sha256"],
         "beam_size": beam_size,
@@ -134,12 +134,14 @@ def distill_corpus(
         make_translate_fn: returns the function that translates lines, one for
             each; called only if lines are left.
         output_dir: gets `source.txt`, `target.txt` and `manifest.json`.
-        settings: JSON values by name, what the result depends on.
+        settings: JSON values by name, what the result depends on beside the corpus.
         chunk_size: lines translated between two entries in the journal.
 
     Raises:
-        UserError: there is a result or a part of one, with other settings.
+        UserError: there is a result or a part of one, with other settings; or the
+            corpus was changed meanwhile.
     """
+    settings = {"corpus_fingerprint": corpus.fingerprint()} | settings
     if os.path.lexists(output_dir):
         _check_finished(output_dir, settings)
         logging.info("%s: finished before", output_dir)
@@ -157,7 +159,22 @@ def distill_corpus(
             append(partial, journal, chunk, translate_fn(chunk))
             counter.advance(len(chunk))
         counter.close()
+        _check_unchanged(corpus, partial, journal)
         _finish(partial, journal, corpus.name, output_dir)
+
+
+def _check_unchanged(corpus: Corpus, partial: Path, journal: Journal) -> None:
+    """Checks that the corpus is what it was, and that all lines are its own."""
+    if corpus.fingerprint() != journal.settings["corpus_fingerprint"]:
+        raise UserError(
+            f"{corpus.name}: changed while it was translated; bring back what it was, "
+            f"or remove {partial} to begin anew"
+        )
+    if hash_lines(source for source, _ in corpus) != sha256_file(partial / SOURCE_FILE):
+        raise UserError(
+            f"{partial / SOURCE_FILE}: holds other lines than {corpus.name}, which was "
+            f"changed for a time; remove {partial} to begin anew"
+        )
 
 
 def _finish(partial: Path, journal: Journal, name: str, output_dir: Path) -> None:

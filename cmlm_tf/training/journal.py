@@ -9,7 +9,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,14 @@ def _encode_line(text: str) -> bytes:
     b'a b c\n'
     """
     return one_line(text).encode("utf-8", "replace") + b"\n"
+
+
+def hash_lines(lines: Iterable[str]) -> str:
+    """Returns the SHA-256 of the file that `append` makes of lines."""
+    sha256 = hashlib.sha256()
+    for line in lines:
+        sha256.update(_encode_line(line))
+    return sha256.hexdigest()
 
 
 def check_settings(

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import errors_named
+from cmlm_tf.modeling.model_dir import read_description
 
 
 @contextlib.contextmanager
@@ -46,3 +47,18 @@ def full_disk_named(folder: Path) -> Iterator[None]:
         if os.strerror(errno.ENOSPC) not in str(error):
             raise
         raise UserError(f"{folder}: {os.strerror(errno.ENOSPC)}") from error
+
+
+def check_best_model(folder: Path) -> None:
+    """Checks that the best model so far still lies in the folder of a run.
+
+    Raises:
+        UserError: it does not; a run that went on might never have a better one.
+    """
+    try:
+        read_description(folder / "model")
+    except UserError as error:
+        raise UserError(
+            f"{error}; bring back {folder / 'model'}, or remove "
+            f"{folder / 'checkpoint'} to begin anew"
+        ) from error

@@ -18,7 +18,6 @@ from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.files import remove_leftovers
 from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training import callbacks
 from cmlm_tf.training.building import (
     build,
@@ -28,11 +27,15 @@ from cmlm_tf.training.building import (
     transformer_config,
 )
 from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
-from cmlm_tf.training.dev_set import DevSet, TranslateFn
+from cmlm_tf.training.dev_set import DevSet, TranslateFn, decoding_options
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
-from cmlm_tf.training.run_folder import exclusive_folder, full_disk_named
+from cmlm_tf.training.run_folder import (
+    check_best_model,
+    exclusive_folder,
+    full_disk_named,
+)
 from cmlm_tf.training.state import Checkpoints, RunState
 from cmlm_tf.training.steps import TrainingModel
 from cmlm_tf.translator import make_translator
@@ -101,7 +104,7 @@ class _Run:
         self.state, self.interrupts = RunState(), callbacks.Interrupts()
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
-        self.decoding_options = _decoding_options(config)
+        self.decoding_options = decoding_options(config)
         self.start = start_of(config)
         if self.start:
             check_start(
@@ -128,6 +131,8 @@ class _Run:
         training = build(self.config, self.sizes, self.strategy)
         checkpoints = self._checkpoints(training)
         if checkpoints.restore():
+            if self.state.best_step:
+                check_best_model(self.folder)
             logging.info("going on after step %d", self.state.step)
         elif self.start:
             initialize(training, self.start)
@@ -282,20 +287,7 @@ class _Run:
             save_model(
                 training.model,
                 folder,
-                data.subword_model,
+                self.subwords.model,
                 data.source_language,
                 data.target_language,
             )
-
-
-def _decoding_options(
-    config: ml_collections.ConfigDict,
-) -> BeamOptions | UnmaskingOptions:
-    """Returns how dev sentences are translated; a teacher searches greedily."""
-    if config.role == "teacher":
-        return BeamOptions(beam_size=1)
-    return UnmaskingOptions(
-        heuristic=config.evaluation.heuristic,
-        setting=config.evaluation.setting,
-        length_beam=config.evaluation.length_beam,
-    )

@@ -166,6 +166,27 @@ class SubwordModelTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "/nowhere: No such file"):
             SubwordModel("/nowhere")
 
+    @parameterized.parameters(
+        (["<mask>"], "id 4 .<mask>. is not a control symbol"),
+        (["<s>", "</s>", "<mask>"], "id 2 .<s>. is not a control symbol"),
+    )
+    def test_special_pieces_that_a_text_can_spell_are_refused(self, symbols, message):
+        path = Path(self.get_temp_dir()) / "ud.model"
+        path.write_bytes(
+            self._other_model(control_symbols=[], user_defined_symbols=symbols)
+        )
+        with self.assertRaisesRegex(UserError, f"ud.model: {message}"):
+            SubwordModel(path)
+
+    @parameterized.parameters("<mask>", "Haus")
+    def test_a_piece_that_is_not_utf8_is_refused(self, piece):
+        path = Path(self.get_temp_dir()) / "flip.model"
+        content = Path(model_path("unigram")).read_bytes()
+        place = content.index(piece.encode())
+        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        with self.assertRaisesRegex(UserError, "flip.model: not a SentencePiece model"):
+            SubwordModel(path)
+
     def _other_model(self, **changes) -> bytes:
         path = Path(self.get_temp_dir(), "other")
         settings = dict(

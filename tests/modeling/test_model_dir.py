@@ -20,13 +20,11 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.root = Path(temporary.name)
-        self.subwords = self.root / "any.model"
-        self.subwords.write_bytes(b"subword model")
         self.folder = self.root / "model"
 
     def save(self, model=None):
         model = model or make_student()
-        save_model(model, self.folder, self.subwords, "en", "de")
+        save_model(model, self.folder, b"subword model", "en", "de")
         return model
 
     @parameterized.product(role=["teacher", "student"])
@@ -52,7 +50,7 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         loaded = load_model(self.folder).model
         self.assertAllEqual(loaded.weights[0], second.weights[0])
         names = sorted(path.name for path in self.root.iterdir())
-        self.assertEqual(names, ["any.model", "model"])
+        self.assertEqual(names, ["model"])
 
     def test_a_full_disk_leaves_the_folder_before(self):
         first = self.save(make_student(seed=1))

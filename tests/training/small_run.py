@@ -67,11 +67,12 @@ def small_config(folder, role="teacher"):
 def write_teacher(folder):
     """Writes a teacher with random weights, of the sizes of `small_config`."""
     config = small_config(folder)
-    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+    subwords = SubwordModel(config.data.subword_model)
+    sizes = transformer_config(config, subwords)
     save_model(
         AutoregressiveTransformer(sizes),
         folder / "teacher",
-        config.data.subword_model,
+        subwords.model,
         "en",
         "de",
     )

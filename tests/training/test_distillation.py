@@ -2,6 +2,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,7 +88,10 @@ class DistillCorpusTest(parameterized.TestCase):
                 manifest["sha256"][name], hashlib.sha256(content).hexdigest()
             )
         self.assertEqual(manifest["num_lines"], 100)
-        self.assertEqual(manifest["settings"], SETTINGS)
+        fingerprint = open_corpus(self.spec).fingerprint()
+        self.assertEqual(
+            manifest["settings"], {"corpus_fingerprint": fingerprint} | SETTINGS
+        )
         self.assertFalse((self.folder / "out.partial").exists())
 
     @parameterized.parameters(1, 8, 100, 2000)
@@ -152,6 +156,29 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill()
         with self.assertRaisesRegex(UserError, "made with beam_size 5, asked for 4"):
             self.distill(settings={"beam_size": 4})
+        self.assert_complete()
+
+    @parameterized.parameters("a", "b")
+    def test_a_corpus_that_is_changed_meanwhile(self, name):
+        # Longer than what is read ahead.
+        self.text = "".join(f"line {i:05000}\n" for i in range(100))
+        for side in ("a", "b"):
+            (self.folder / side).write_text(self.text)
+        path, other = self.folder / name, self.text.replace("99\n", "98\n")
+
+        def translate(lines):
+            path.write_text(other)
+            return shout(lines)
+
+        with self.assertRaisesRegex(UserError, f"^{self.spec}: changed while"):
+            self.distill(translate)
+        self.assertFalse(self.output.exists())
+        path.write_text(self.text)
+        if name == "a":  # The part that is there was made of other lines.
+            with self.assertRaisesRegex(UserError, "source.txt: .*; remove .*out.part"):
+                self.distill(translate_fn=None)
+            shutil.rmtree(self.folder / "out.partial")
+        self.distill()
         self.assert_complete()
 
     def test_files_that_are_not_as_the_journal_says(self):

@@ -144,6 +144,21 @@ class TrainTest(parameterized.TestCase):
         train(config, output)
         self.assertTrue((output / "checkpoint/step_000000003.npz").exists())
 
+    def test_a_run_whose_best_model_is_gone_does_not_go_on(self):
+        config, output = small_config(self.folder), self.folder / "run"
+        config.training.update(max_steps=2)
+        train(config, output)
+        (output / "model").rename(self.folder / "elsewhere")
+        config.training.update(max_steps=4)
+        with self.assertRaisesRegex(
+            UserError, "run/model/config.json: No such.*; bring back .*run/checkpoint"
+        ):
+            train(config, output)
+        names = {path.name for path in (output / "checkpoint").iterdir()}
+        self.assertEqual(names, {"step_000000002.npz"})
+        (self.folder / "elsewhere").rename(output / "model")
+        train(config, output)
+
     def test_a_cooldown_fixes_the_last_step(self):
         config = small_config(self.folder)
         config.training.update(max_steps=2, cooldown_steps=1)
@@ -183,6 +198,22 @@ class TrainTest(parameterized.TestCase):
         config.training.initial_dir = ""
         with self.assertRaisesRegex(UserError, "initial_dir|to start from"):
             train(config, self.folder / "second")
+
+    def test_a_vocabulary_that_is_replaced_does_not_enter_the_model(self):
+        config = small_config(self.folder)
+        path = Path(config.data.subword_model)
+        content = path.read_bytes()
+        count = callbacks.StepCounter.on_train_batch_end
+
+        def count_and_replace(counter, batch, logs=None):
+            count(counter, batch, logs)
+            path.write_bytes(b"another")
+
+        self.monkeypatch.setattr(
+            callbacks.StepCounter, "on_train_batch_end", count_and_replace
+        )
+        model_dir = train(config, self.folder / "run")
+        self.assertEqual((model_dir / "subword.model").read_bytes(), content)
 
     def test_a_model_of_the_other_role_is_no_start(self):
         write_teacher(self.folder)
