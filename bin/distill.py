@@ -28,7 +28,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _BEAM_SIZE = flags.DEFINE_integer("beam_size", 5, "Hypotheses per sentence.")
 _LENGTH_PENALTY = flags.DEFINE_float("length_penalty", 0.6, "Of Wu et al. (2016).")
 _BATCH_SIZE = flags.DEFINE_integer(
-    "batch_size", 64, "Sentences side by side.", lower_bound=1
+    "batch_size", 64, "Sentences side by side.", lower_bound=1, upper_bound=100_000
 )
 _DTYPE = flags.DEFINE_enum(
     "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster on GPU and TPU."

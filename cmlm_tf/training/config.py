@@ -45,11 +45,14 @@ def _choice(*choices: str) -> Field:
 def _row_lengths() -> Field:
     def accepts(x):
         lengths = list(x) if isinstance(x, (tuple, list)) else []
-        whole = all(_whole(1).accepts(length) for length in lengths)
+        whole = all(_whole(1, _LONGEST_ROW).accepts(length) for length in lengths)
         return bool(lengths) and whole and lengths == sorted(set(lengths))
 
-    return Field(accepts, "rising whole numbers")
+    return Field(accepts, f"rising whole numbers from 1 to {_LONGEST_ROW}")
 
+
+#: Attention needs memory for the square of a row.
+_LONGEST_ROW = 2**14
 
 _TEXT = Field(lambda x: isinstance(x, str) and x != "", "text, and not empty")
 _TEXT_OR_NONE = Field(lambda x: isinstance(x, str), "text, or empty")
@@ -74,7 +77,7 @@ COMMON_FIELDS = {
     "data.target_language": _TEXT,
     "data.max_length_ratio": _number(1, 1e12, "a number from 1 up"),
     "data.row_lengths": _row_lengths(),
-    "data.tokens_per_batch": _whole(1),
+    "data.tokens_per_batch": _whole(1, 2**24),
     "training.max_steps": _whole(1),
     "training.initial_dir": _TEXT_OR_NONE,
     "training.warmup_steps": _whole(1),

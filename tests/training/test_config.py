@@ -32,6 +32,8 @@ class ValidateConfigTest(parameterized.TestCase):
         ("model.dropout", 1.0, "config.model.dropout"),
         ("data.row_lengths", (64, 32), "config.data.row_lengths must be rising"),
         ("data.row_lengths", (), "config.data.row_lengths"),
+        ("data.row_lengths", (64, 10**9), "config.data.row_lengths .* to 16384"),
+        ("data.tokens_per_batch", 10**12, "tokens_per_batch .* from 1 to 16777216"),
         ("data.row_lengths", (32,), "must reach config.model.max_length, 64"),
         ("data.tokens_per_batch", 63, "config.data.tokens_per_batch must hold"),
         ("data.train", "", "config.data.train must be text"),
