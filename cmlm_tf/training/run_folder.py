@@ -24,8 +24,13 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
         folder: made with its parents where missing.
 
     Raises:
-        UserError: another process holds it, or it cannot be made.
+        UserError: another process holds it, it cannot be made, or its name is not
+            UTF-8, which TensorFlow's files need.
     """
+    try:
+        os.fspath(folder).encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"{folder}: the name is not UTF-8") from error
     with errors_named(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
