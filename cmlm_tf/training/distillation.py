@@ -139,8 +139,10 @@ def distill_corpus(
 
     Raises:
         UserError: there is a result or a part of one, with other settings; or the
-            corpus was changed meanwhile.
+            corpus was changed meanwhile; or the folder's name is none.
     """
+    if output_dir.name in ("", ".."):
+        raise UserError(f"{output_dir}: no name of a folder to make")
     settings = {"corpus_fingerprint": corpus.fingerprint()} | settings
     if os.path.lexists(output_dir):
         _check_finished(output_dir, settings)

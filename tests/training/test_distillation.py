@@ -99,6 +99,11 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill(chunk_size=chunk_size)
         self.assert_complete()
 
+    def test_a_folder_without_a_name_is_refused_at_the_start(self):
+        self.output = self.output.parent / "missing" / ".."
+        with self.assertRaisesRegex(UserError, "no name of a folder"):
+            self.distill()
+
     def test_result_is_a_corpus(self):
         self.distill()
         corpus = open_corpus(f"files:{self.output}/source.txt,{self.output}/target.txt")

@@ -11,12 +11,12 @@ from cmlm_tf.training.run_folder import exclusive_folder
 
 def test_a_second_run_is_kept_out_until_the_first_ends(tmp_path):
     folder = tmp_path / "run"
-    with exclusive_folder(folder):
-        with (
-            pytest.raises(UserError, match="run: another run"),
-            exclusive_folder(folder),
-        ):
-            pass
+    with (
+        exclusive_folder(folder),
+        pytest.raises(UserError, match="run: another run is writing"),
+        exclusive_folder(folder),
+    ):
+        pass
     with exclusive_folder(folder):
         assert list(folder.iterdir()) == []
 
