@@ -73,7 +73,7 @@ def train_subword_model(
     """
     _check_settings(vocab_size, model_type, num_sampled_sentences)
     model = io.BytesIO()
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=_keeping_errors(sentences, errors),
@@ -112,16 +112,18 @@ def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
         )
 
 
-def _keeping_errors(sentences: Iterable[str], errors: list[Exception]) -> Iterator[str]:
+def _keeping_errors(
+    sentences: Iterable[str], errors: list[BaseException]
+) -> Iterator[str]:
     """Keeps what the sentences raise: the C++ trainer passes on the text alone."""
     try:
         yield from map(well_formed, sentences)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         errors.append(error)
         raise
 
 
-def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
+def _training_error(error: RuntimeError, errors: list[BaseException]) -> BaseException:
     if errors:
         return errors[0]
     text = str(error)
