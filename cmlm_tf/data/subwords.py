@@ -73,7 +73,7 @@ def train_subword_model(
     """
     _check_settings(vocab_size, model_type, num_sampled_sentences)
     model = io.BytesIO()
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=_keeping_errors(sentences, errors),
@@ -112,11 +112,13 @@ def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
         )
 
 
-def _keeping_errors(sentences: Iterable[str], errors: list[Exception]) -> Iterator[str]:
+def _keeping_errors(
+    sentences: Iterable[str], errors: list[BaseException]
+) -> Iterator[str]:
     """Keeps what the sentences raise: the C++ trainer passes on the text alone."""
     try:
         yield from map(_readable, sentences)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         errors.append(error)
         raise
 
@@ -126,7 +128,7 @@ def _readable(text: str) -> str:
     return plain_spaces(well_formed(text))
 
 
-def _training_error(error: RuntimeError, errors: list[Exception]) -> Exception:
+def _training_error(error: RuntimeError, errors: list[BaseException]) -> BaseException:
     if errors:
         return errors[0]
     text = str(error)

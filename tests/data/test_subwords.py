@@ -255,6 +255,14 @@ class TrainTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(UserError, message):
             self.train(**({"lines": ["abcdefgh ijk"] * 9} | settings))
 
+    def test_an_interrupt_while_the_corpus_is_read_passes_unchanged(self):
+        def interrupted():
+            yield "one"
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            train_subword_model(interrupted(), "nowhere", 400)
+
     def test_an_error_of_the_corpus_passes_unchanged_and_leaves_no_file(self):
         def broken():
             yield "one"
