@@ -94,7 +94,7 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
         ("format", 99, "format 1"),
         ("length", "class i is length i", "length is"),
         ("model", {"vocab_size": 8}, "model must hold"),
-        ("source_language", 3, "source_language must be a string"),
+        ("source_language", 3, "source_language must be a printable string"),
     )
     def test_a_wrong_field_is_named(self, field, value, message):
         self.save()

@@ -42,6 +42,10 @@ def test_no_control_character_is_shown(answer, message):
             with listener.accept()[0] as connection:
                 connection.recv(9999)
                 connection.sendall(answer)
+                # What is closed with a part unread resets the connection.
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(9999):
+                    pass
 
         thread = threading.Thread(target=serve)
         thread.start()
