@@ -178,5 +178,7 @@ def test_negative_or_fractional_counts(folder):
 
 def test_flags_are_checked(folder):
     result = _evaluate(folder, num_resamples=-1)
-    _check_error(result, "flag --num_resamples=-1: -1 is not an integer in the range [0, 100000]")
+    _check_error(
+        result, "flag --num_resamples=-1: -1 is not an integer in the range [0, 100000]"
+    )
     assert _evaluate(folder, help="true").returncode == 0
