@@ -9,6 +9,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from cmlm_tf.data.text_files import is_utf8
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import errors_named
 from cmlm_tf.modeling.model_dir import read_description
@@ -27,10 +28,8 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
         UserError: another process holds it, it cannot be made, or its name is not
             UTF-8, which TensorFlow's files need.
     """
-    try:
-        os.fspath(folder).encode()
-    except UnicodeEncodeError as error:
-        raise UserError(f"{folder}: the name is not UTF-8") from error
+    if not is_utf8(os.fspath(folder)):
+        raise UserError(f"{folder}: the name is not UTF-8")
     with errors_named(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
