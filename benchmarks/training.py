@@ -70,7 +70,7 @@ def main(_) -> None:
 def _random_batch(config: ml_collections.ConfigDict) -> dict[str, np.ndarray]:
     """Returns packed rows whose sentences have random lengths and subwords."""
     rng = np.random.default_rng(config.seed)
-    length = config.data.row_lengths[-1]
+    length = config.data.row_lengths[0]
     rows = config.data.tokens_per_batch // length
     batch = {}
     for side in ("source", "target"):

@@ -11,6 +11,7 @@ from cmlm_tf.data.long_lines import split_line
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import LoadedModel
+from cmlm_tf.modeling.packed_weights import PackedWeights
 from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.translation import Candidate, Translation
 
@@ -64,6 +65,7 @@ class Translator(abc.ABC):
         self.model = loaded.model
         if frozen and not xla:
             self.model.embedding.freeze()
+        self._packed_weights = PackedWeights(self.model) if frozen and xla else None
         self._shapes = BatchShapes(
             sentences_per_batch,
             loaded.model.config.max_length,
@@ -207,6 +209,8 @@ class Translator(abc.ABC):
             *args: nested tensors, None and numbers.
         """
         if key not in self._functions:
+            if self._packed_weights:
+                function = self._packed_weights.bind(function)
             graph = tf.function(function, autograph=False, jit_compile=self.xla)
             if not self._shapes.static:
                 specs = tf.nest.map_structure(_of_any_size, args)

@@ -25,7 +25,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     config.data.source_language = "en"  # kept in the model directory
     config.data.target_language = "de"  # decides SacreBLEU's tokeniser, too
     config.data.max_length_ratio = 3.0  # longer side by shorter, else dropped
-    config.data.row_lengths = (128,)  # static shapes; sentences are packed in rows
+    config.data.row_lengths = (64, 128)  # static shapes; sentences are packed in rows
     config.data.tokens_per_batch = 32_768  # target tokens of an update, with padding
 
     config.training = ml_collections.ConfigDict()

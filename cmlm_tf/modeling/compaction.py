@@ -202,3 +202,42 @@ def in_chunks(
         lambda start, _: start < num_wanted, one_chunk, (tf.constant(0), room)
     )
     return tf.nest.map_structure(lambda x: x[:total], values)
+
+
+def in_pieces(
+    do: Callable[[tf.Tensor], tuple[tf.Tensor, ...]],
+    size: tf.Tensor,
+    most: int,
+    dtypes: tuple[tf.DType, ...],
+) -> tuple[tf.Tensor, ...]:
+    """Goes through all places, so many at a time, with dynamic shapes.
+
+    >>> squares, = in_pieces(lambda places: (places**2,), 5, 2, (tf.int32,))
+    >>> squares.numpy().tolist()
+    [0, 1, 4, 9, 16]
+
+    Args:
+        do: maps int32 places, at most `most`, to tensors `[places]`.
+        size: int32 scalar, the number of places, at least 1.
+        most: places of a piece.
+        dtypes: of the tensors.
+
+    Returns:
+        The tensors `[size]`.
+    """
+    num_pieces = -(-size // most)
+
+    def one_piece(piece, arrays):
+        start = piece * most
+        values = do(tf.range(start, tf.minimum(start + most, size)))
+        written = zip(arrays, values, strict=True)
+        return piece + 1, tuple(array.write(piece, v) for array, v in written)
+
+    arrays = tuple(
+        tf.TensorArray(dtype, num_pieces, infer_shape=False, element_shape=[None])
+        for dtype in dtypes
+    )
+    _, arrays = tf.while_loop(
+        lambda piece, _: piece < num_pieces, one_piece, (tf.constant(0), arrays)
+    )
+    return tuple(array.concat() for array in arrays)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.compaction import Compaction, in_chunks, take
+from cmlm_tf.modeling.compaction import Compaction, in_chunks, in_pieces, take
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.layers import attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
@@ -20,6 +20,9 @@ _CHUNK_TOKENS = 8192
 _CHUNK_LOGITS = 2048
 #: Positions of a chunk's grid, padding included, for each of its subwords.
 _GRID_PER_TOKEN = 3
+#: With dynamic shapes, the most logits at a time, 1 GB in float32. TensorFlow's GPU
+#: kernels fail from 2**31 elements on.
+_MOST_LOGITS = 2**28
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
 Pack = Callable[[tf.Tensor], tf.Tensor]
@@ -250,13 +253,17 @@ class ConditionalMaskedLM(Transformer):
             logits = self.embedding.logits(take(x, positions))
             return read_fn(logits, lambda grid: take(targets.pack(grid), positions))
 
-        first = x[:, 0]
-        read = in_chunks(
-            predict_some,
-            targets.pack(wanted) & targets.filled,
-            _CHUNK_LOGITS if static else None,
-            tuple(tf.zeros_like(first, kind) for kind in read_dtypes),
-        )
+        if static:
+            first = x[:, 0]
+            read = in_chunks(
+                predict_some,
+                targets.pack(wanted) & targets.filled,
+                _CHUNK_LOGITS,
+                tuple(tf.zeros_like(first, kind) for kind in read_dtypes),
+            )
+        else:
+            most = max(_MOST_LOGITS // self.config.vocab_size, 1)
+            read = in_pieces(predict_some, tf.shape(x)[0], most, read_dtypes)
         return tuple(targets.unpack(values) for values in read)
 
 

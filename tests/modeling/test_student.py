@@ -79,11 +79,13 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         initialize_from(student, make_teacher())
 
     @parameterized.product(
-        static_chunk=[(False, 8192), (True, 8192), (True, 4), (True, 1)],
+        static=[False, True],
+        chunk=[1, 4, 8192],
         candidates=[1, 3],
     )
-    def test_predict_fn_equals_the_padded_model(self, static_chunk, candidates):
-        static, chunk = static_chunk
+    def test_predict_fn_equals_the_padded_model(self, static, chunk, candidates):
+        most = chunk * CONFIG.vocab_size
+        self.enter_context(mock.patch.object(student_module, "_MOST_LOGITS", most))
         self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunk))
         tokens = chunk * candidates * 9 // 2  # Of one sentence or more.
         self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
