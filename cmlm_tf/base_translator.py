@@ -48,7 +48,8 @@ class Translator(abc.ABC):
             deterministic: whether all batches have one shape, so that a
                 translation and its score are the same to the last bit whatever
                 stands beside it; slower.
-            frozen: whether the weights stay as they are from now on.
+            frozen: whether the weights stay as they are from now on, but for
+                what `refresh` takes over.
         """
         if xla is None:
             xla = bool(tf.config.list_physical_devices("GPU"))
@@ -73,6 +74,11 @@ class Translator(abc.ABC):
             single=deterministic,
         )
         self._functions: dict[Any, Callable] = {}
+
+    def refresh(self) -> None:
+        """Takes over weights that were changed; the embedding must not be."""
+        if self._packed_weights:
+            self._packed_weights.copy()
 
     def translate(
         self,

@@ -16,7 +16,7 @@ class PackedWeights:
     """A copy of a model's weights, one vector for each dtype."""
 
     def __init__(self, model: keras.Model):
-        """Copies the weights, which must not change after that.
+        """Copies the weights.
 
         Args:
             model: with its weights made.
@@ -25,12 +25,14 @@ class PackedWeights:
         for weight in model.weights:
             self._weights.setdefault(weight.dtype, []).append(weight)
         self._vectors = {
-            dtype: tf.Variable(
-                tf.concat([tf.reshape(w.value, [-1]) for w in weights], axis=0),
-                trainable=False,
-            )
+            dtype: tf.Variable(_vector(weights), trainable=False)
             for dtype, weights in self._weights.items()
         }
+
+    def copy(self) -> None:
+        """Copies the weights again, after they were changed."""
+        for dtype, weights in self._weights.items():
+            self._vectors[dtype].assign(_vector(weights))
 
     def bind(self, function: Callable) -> Callable:
         """Returns the same function, for which the model has the copied weights.
@@ -58,3 +60,7 @@ class PackedWeights:
                 for weight, part in zip(weights, parts, strict=True)
             ]
         return values
+
+
+def _vector(weights: list[keras.Variable]) -> tf.Tensor:
+    return tf.concat([tf.reshape(weight.value, [-1]) for weight in weights], axis=0)

@@ -22,6 +22,8 @@ class PackedWeightsTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(encode(sources), expected)
         read = encode.get_concrete_function(sources).captured_inputs
         self.assertLen(read, len({weight.dtype for weight in model.weights}))
+        packed.copy()
+        self.assertNotAllEqual(encode(sources), expected)
 
     def test_weights_outside_stay(self):
         model = make_student()

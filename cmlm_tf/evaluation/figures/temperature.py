@@ -22,7 +22,9 @@ def tempered(translator: Translator, temperature: float) -> Iterator[None]:
     try:
         for weight, value in zip(weights, before, strict=True):
             weight.assign(value / temperature)
+        translator.refresh()
         yield
     finally:
         for weight, value in zip(weights, before, strict=True):
             weight.assign(value)
+        translator.refresh()
