@@ -38,6 +38,7 @@ from benchmarks.timing import device_names, measure_in_turn
 from cmlm_tf import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import sacre_bleu
 from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.config import TransformerConfig
@@ -72,10 +73,12 @@ _LENGTHS = flags.DEFINE_list(
     "lengths", ["1", "100"], "Keep sentences of this many subwords on both sides."
 )
 _BATCH_SIZES = flags.DEFINE_list("batch_sizes", ["1", "8", "64"], "Sentences.")
-_NUM_BATCHES = flags.DEFINE_integer("num_batches", 10, "Different batches of a size.")
-_ROUNDS = flags.DEFINE_integer("rounds", 20, "Timed runs of each system.")
+_NUM_BATCHES = flags.DEFINE_integer(
+    "num_batches", 10, "Different batches of a size.", 1
+)
+_ROUNDS = flags.DEFINE_integer("rounds", 20, "Timed runs of each system.", 1)
 _BLEU_LINES = flags.DEFINE_integer(
-    "bleu_lines", 0, "The first lines of the corpus, for BLEU of trained models."
+    "bleu_lines", 0, "The first lines of the corpus, for BLEU of trained models.", 0
 )
 _DTYPE = flags.DEFINE_enum("dtype", "float32", ["float32", "bfloat16"], "Of our own.")
 _XLA = flags.DEFINE_list("xla", ["false"], "false, true or both, for our own systems.")
@@ -115,7 +118,12 @@ def main(argv: Sequence[str]) -> None:
 def _load(role: str) -> LoadedModel:
     if _RANDOM_CONFIG.value is None:
         folder = _STUDENT_DIR.value if role == "student" else _TEACHER_DIR.value
-        return load_model(folder, _DTYPE.value)
+        if folder is None:
+            raise UserError(f"--{role}_dir is needed, or --random_config")
+        loaded = load_model(folder, _DTYPE.value)
+        if loaded.role != role:
+            raise UserError(f"{folder}: is a {loaded.role}, not a {role}")
+        return loaded
     return _random(role, _RANDOM_CONFIG.value.model)
 
 
@@ -223,6 +231,8 @@ def _batches(subwords: SubwordModel, size: int) -> list[Batch]:
         for pair in zip(*sides, strict=True)
         if all(low <= len(ids) <= high for ids in pair)
     ]
+    if not pairs:
+        raise UserError(f"{_CORPUS.value}: no sentence within --lengths={low},{high}")
     random.Random(1).shuffle(pairs)
     while len(pairs) < size * _NUM_BATCHES.value:
         pairs = pairs + pairs
