@@ -13,7 +13,11 @@ import tensorflow as tf
 
 
 class PackedWeights:
-    """A copy of a model's weights, one vector for each dtype."""
+    """A copy of a model's weights, one vector for each dtype.
+
+    Attributes:
+        vectors: the copy by dtype, each a variable `[elements]`.
+    """
 
     def __init__(self, model: keras.Model):
         """Copies the weights.
@@ -24,7 +28,7 @@ class PackedWeights:
         self._weights: dict[str, list[keras.Variable]] = {}
         for weight in model.weights:
             self._weights.setdefault(weight.dtype, []).append(weight)
-        self._vectors = {
+        self.vectors = {
             dtype: tf.Variable(_vector(weights), trainable=False)
             for dtype, weights in self._weights.items()
         }
@@ -32,7 +36,7 @@ class PackedWeights:
     def copy(self) -> None:
         """Copies the weights again, after they were changed."""
         for dtype, weights in self._weights.items():
-            self._vectors[dtype].assign(_vector(weights))
+            self.vectors[dtype].assign(_vector(weights))
 
     def bind(self, function: Callable) -> Callable:
         """Returns the same function, for which the model has the copied weights.
@@ -54,7 +58,7 @@ class PackedWeights:
         values = []
         for dtype, weights in self._weights.items():
             sizes = [math.prod(weight.shape) for weight in weights]
-            parts = tf.split(tf.convert_to_tensor(self._vectors[dtype]), sizes)
+            parts = tf.split(tf.convert_to_tensor(self.vectors[dtype]), sizes)
             values += [
                 (weight, tf.reshape(part, weight.shape))
                 for weight, part in zip(weights, parts, strict=True)

@@ -1,10 +1,10 @@
 """The few shapes for which a served model is compiled."""
 
-import functools
 from collections.abc import Sequence
 
 import tensorflow as tf
 
+from cmlm_tf.modeling.packed_weights import PackedWeights
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
 from cmlm_tf.search import StudentResult
 from cmlm_tf.serving.engine import Engine, unmask
@@ -25,6 +25,7 @@ class CompiledEngine(Engine):
     and the results are cut back. One length holds for sources and targets alike.
 
     Attributes:
+        weights: see `Engine`; a copy in few vectors where the graph asks for XLA.
         functions: the compiled parts by the alias under which a SavedModel names them.
     """
 
@@ -48,9 +49,19 @@ class CompiledEngine(Engine):
         longest = student.config.max_length
         self.lengths = (*(n for n in LENGTHS if n < longest), longest)
         self.beams = (*(n for n in BEAMS if n < max_length_beam), max_length_beam)
-        make = functools.partial(
-            tf.function, autograph=False, jit_compile=True if jit_compile else None
-        )
+        packed = PackedWeights(student) if jit_compile else None
+        if packed:
+            self.weights = list(packed.vectors.values())
+
+        def bind(function):
+            return packed.bind(function) if packed else function
+
+        def make(function):
+            return tf.function(
+                bind(function), autograph=False, jit_compile=jit_compile or None
+            )
+
+        self._unmask_uncompiled = bind(super().unmask)
         self.functions = {
             "cmlm_start": make(student.start),
             "cmlm_translate": make(self._translate),
@@ -83,7 +94,7 @@ class CompiledEngine(Engine):
         longest = tf.reduce_max(lengths)
         if trace:
             cache = tf.nest.map_structure(lambda x: x[:batch], cache)
-            return super().unmask(cache, lengths, request, trace=True)
+            return self._unmask_uncompiled(cache, lengths, request, trace=True)
         rows, sources = tf.unstack(tf.shape(cache.valid))
         length = _next(self.lengths, tf.maximum(longest, sources))
         shape = [rows, _next(self.beams, candidates), length]

@@ -20,6 +20,7 @@ class Engine:
     """Decodes with shapes as they come, as suits a CPU.
 
     Attributes:
+        weights: the variables that its graphs read.
         functions: compiled parts by the alias that a SavedModel gives them; none.
     """
 
@@ -31,6 +32,10 @@ class Engine:
             continuing_ids: of the subwords that do not begin a word.
         """
         self._student, self._continuing_ids = student, continuing_ids
+        # Keras variables do not count as a module's; those that they wrap do.
+        self.weights = [weight.value for weight in student.weights]
+        if student.embedding.output_table is not None:
+            self.weights.append(student.embedding.output_table)
         self.functions: dict[str, Any] = {}
 
     def start(self, source_ids: tf.Tensor) -> tuple[SourceCache, tf.Tensor]:

@@ -140,10 +140,7 @@ def build_module(
     served = ServedStudent(
         loaded.model, module.subwords, engine, max_length_beam, tables
     )
-    # Keras variables do not count as a module's; those that they wrap do.
-    module.weights = [weight.value for weight in loaded.model.weights]
-    if loaded.model.embedding.output_table is not None:
-        module.weights.append(loaded.model.embedding.output_table)
+    module.weights = engine.weights
     module.functions = engine.functions
     signatures = make_signatures(served)
     for name, function in signatures.items():

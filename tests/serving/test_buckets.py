@@ -42,6 +42,8 @@ def decode(engine, name):
     elif name == "complete":
         given["initial_ids"] = random_targets([3, 5, CONFIG.max_length], share=0.5)
         given["begins_word"] = given["initial_ids"] == MASK_ID
+    elif name == "trace":
+        return engine.unmask(cache, lengths, request, trace=True)
     longest = tf.reduce_max(lengths)
     inside = tf.sequence_mask(lengths, longest)
     given = {
@@ -54,6 +56,22 @@ def decode(engine, name):
 def shapes():
     """Every bucket: batch size, length, candidates."""
     return itertools.product(BATCH_SIZES, COMPILED.lengths, COMPILED.beams)
+
+
+def inputs_of_functions(student, batch, length, beam):
+    """The compiled functions' names, each with its inputs in a bucket."""
+    sources = tf.zeros([batch, length], tf.int32)
+    cache, _ = student.start(sources)
+    ones = tf.ones([batch], tf.int32)
+    request = Request(ones, tf.ones([batch]), ones, ones)
+    grid = tf.fill([batch, beam, length], MASK_ID)
+    inputs = [cache, tf.zeros([batch, beam], tf.int32), request, grid]
+    return [
+        ("cmlm_start", [sources]),
+        ("cmlm_translate", inputs),
+        ("cmlm_complete", [*inputs, grid == 0]),
+        ("cmlm_score", inputs),
+    ]
 
 
 def hlo(engine, name, *arguments):
@@ -94,23 +112,24 @@ class BucketsTest(tf.test.TestCase, parameterized.TestCase):
         student = ConditionalMaskedLM(config)
         engine = CompiledEngine(student, [9], jit_compile=True, max_length_beam=10)
         for batch, length, beam in shapes():
-            sources = tf.zeros([batch, length], tf.int32)
-            if beam == 1:
-                program = hlo(engine, "cmlm_start", sources)
-                self.assertIn(f"s32[{batch},{length}]", program)
-                self.assertNotIn("<=", program)
-            cache, _ = student.start(sources)
-            ones = tf.ones([batch], tf.int32)
-            request = Request(ones, tf.ones([batch]), ones, ones)
-            grid = tf.fill([batch, beam, length], MASK_ID)
-            lengths = tf.zeros([batch, beam], tf.int32)
-            inputs = {"cmlm_translate": [grid], "cmlm_complete": [grid, grid == 0]}
-            if beam == 1:  # A target has one length.
-                inputs["cmlm_score"] = [grid]
-            for name, own in inputs.items():
-                program = hlo(engine, name, cache, lengths, request, *own)
+            for name, inputs in inputs_of_functions(student, batch, length, beam):
+                # Sources have no beam, and a target has one length.
+                if beam > 1 and name in ("cmlm_start", "cmlm_score"):
+                    continue
+                program = hlo(engine, name, *inputs)
                 self.assertIn(f"s32[{batch * beam},{length}]", program)
                 self.assertNotIn("<=", program)
+
+    def test_compiled_functions_and_traces_read_one_vector_alone(self):
+        (vector,) = COMPILED.weights
+        self.assertEqual(vector.shape, [STUDENT.count_params()])
+        trace = tf.function(lambda: decode(COMPILED, "trace"), autograph=False)
+        graphs = [trace.get_concrete_function()]
+        for name, inputs in inputs_of_functions(STUDENT, 1, 16, 1):
+            graphs.append(COMPILED.functions[name].get_concrete_function(*inputs))
+        for graph in graphs:
+            (read,) = graph.captured_inputs
+            self.assertIs(read, vector.handle)
 
     def test_buckets_are_those_of_the_model(self):
         self.assertEqual(COMPILED.lengths, (16, 24))

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from cmlm_tf.data.grammar import grammar_pairs
 from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
@@ -122,6 +124,15 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
             "score"
         ]
         self.assertAllClose(found, expected, atol=0.05)
+
+    @parameterized.parameters("float32", "bfloat16")
+    def test_an_export_for_a_gpu_holds_each_weight_once(self, dtype):
+        path = exported.export_dir(device="gpu", dtype=dtype)
+        variables = tf.train.list_variables(str(path / "variables" / "variables"))
+        sizes = [math.prod(shape) for name, shape in variables if "VALUE" in name]
+        weights = load_model(exported.student_dir(), dtype).model.weights
+        self.assertEqual(sum(sizes), sum(math.prod(weight.shape) for weight in weights))
+        self.assertLen(sizes, len({weight.dtype for weight in weights}))
 
     def test_a_folder_that_cannot_be_a_version(self):
         folder, file = self.folder(), self.folder() / "file"

@@ -3,6 +3,7 @@
 import itertools
 
 import tensorflow as tf
+from absl.testing import parameterized
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
@@ -21,7 +22,7 @@ def read(path):
         yield request.model_spec.signature_name, inputs
 
 
-class WarmupTest(tf.test.TestCase):
+class WarmupTest(tf.test.TestCase, parameterized.TestCase):
     def setUp(self):
         super().setUp()
         server.tiny_servable().failures = 0
@@ -57,8 +58,9 @@ class WarmupTest(tf.test.TestCase):
             text = text_of(subwords, count)
             self.assertLen(subwords.encode([text])[0], count)
 
-    def test_the_static_form_names_its_parts_and_gives_the_same(self):
-        path = exported.export_dir(device="tpu")
+    @parameterized.parameters("gpu", "tpu")
+    def test_the_static_form_names_its_parts_and_gives_the_same(self, device):
+        path = exported.export_dir(device=device)
         content = (path / "saved_model.pb").read_bytes()
         graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0]
         aliases = {f"cmlm_{n}" for n in ("start", "translate", "complete", "score")}
@@ -70,10 +72,14 @@ class WarmupTest(tf.test.TestCase):
                 shapes.add((len(inputs["text"]), inputs["length_beam"][0]))
         self.assertEqual(shapes, set(itertools.product((1, 8, 64), (1, 5))))
         inputs = {"text": [line.encode() for line in exported.LINES]}
-        outputs = servable.predict("text_only", inputs)
-        expected = server.tiny_servable().predict("text_only", inputs)
-        for name in ("translation", "iterations"):
-            self.assertEqual(outputs[name].tolist(), expected[name].tolist())
+        for signature, names in (
+            ("text_only", ("translation", "iterations")),
+            ("trace", ("translation", "token_ids", "mask")),
+        ):
+            outputs = servable.predict(signature, inputs)
+            expected = server.tiny_servable().predict(signature, inputs)
+            for name in names:
+                self.assertEqual(outputs[name].tolist(), expected[name].tolist())
 
 
 if __name__ == "__main__":
