@@ -26,7 +26,11 @@ for number, arguments in enumerate(json.loads(sys.argv[1])):
         for stream in (1, 2):
             os.dup2(os.open(f"{number}.{stream}", os.O_CREAT | os.O_WRONLY), stream)
         sys.argv[1:] = arguments
-        cli.run(decoding.main)
+        try:
+            cli.run(decoding.main)
+        except SystemExit as error:
+            sys.stderr.flush()
+            os._exit(error.code or 0)
     status = os.waitpid(child, 0)[1]
     print(os.waitstatus_to_exitcode(status))
 """
