@@ -13,10 +13,9 @@ Examples:
       --teacher_layers=12-1 --output=decoding.json
 """
 
-import itertools
+import dataclasses
 import json
-import random
-import resource
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,25 +24,29 @@ import tensorflow as tf
 from absl import flags, logging
 from ml_collections import config_flags
 
+from benchmarks import flag_checks
 from benchmarks.decoding_plot import plot_decoding
+from benchmarks.decoding_text import bleu_of, check_room, draw_batches, pairs_within
 from benchmarks.systems import (
-    Batch,
     System,
+    baselines_of,
+    check_compute_types,
     ctranslate2_system,
     random_model,
     student_system,
     teacher_system,
 )
-from benchmarks.timing import device_names, measure_in_turn
+from benchmarks.timing import describe_machine, line_of, measure_in_turn
 from cmlm_tf import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.decoding_flags import refuse_flags
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.bleu import sacre_bleu
+from cmlm_tf.evaluation.plots import STAMPS
 from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
-from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import make_translator
 
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Model directory.")
@@ -82,61 +85,132 @@ _BLEU_LINES = flags.DEFINE_integer(
 )
 _DTYPE = flags.DEFINE_enum("dtype", "float32", ["float32", "bfloat16"], "Of our own.")
 _XLA = flags.DEFINE_list("xla", ["false"], "false, true or both, for our own systems.")
-_THREADS = flags.DEFINE_integer("threads", 2, "Of CTranslate2 on a CPU.")
+_THREADS = flags.DEFINE_integer("threads", 2, "Of CTranslate2 on a CPU.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 _PLOT = flags.DEFINE_string("plot", None, "Drawing: .png, .svg or .pdf.")
 
-#: Systems that the others are compared with.
-_BASELINES = ("teacher beam 5", "ct2 float32 beam 5", "ct2 float16 beam 5")
+_parse_bool = flags.EnumParser(["false", "true"], case_sensitive=False).parse
+flag_checks.check_items(_TEACHER_LAYERS, flag_checks.parse_layers)
+flag_checks.check_items(_SETTINGS, flag_checks.parse_unmasking)
+flag_checks.check_items(_LENGTH_BEAMS, lambda n: UnmaskingOptions(length_beam=int(n)))
+flag_checks.check_items(_BEAM_SIZES, lambda n: BeamOptions(int(n)))
+flag_checks.check_items(_BATCH_SIZES, flags.IntegerParser(1).parse, least=1)
+flag_checks.check_items(_XLA, _parse_bool, least=1)
+flag_checks.check_span(_LENGTHS)
+flags.register_validator(
+    *(_PLOT, lambda path: path is None or Path(path).suffix in STAMPS),
+    f"must end in one of {', '.join(STAMPS)}",
+)
+
+#: A student, and the teachers by what their names add.
+Models = tuple[LoadedModel, dict[str, LoadedModel]]
 
 
 def main(argv: Sequence[str]) -> None:
     """Measures every batch size and writes all figures."""
     del argv
-    student, teachers = _load("student"), _load_teachers()
-    subwords = SubwordModel(student.subword_path)
-    rows, bleu = [], {}
-    for size in sorted(map(int, _BATCH_SIZES.value), reverse=True):
-        systems = _systems(student, teachers, size)
-        if _BLEU_LINES.value and not bleu:
-            bleu = {name: _bleu(run, subwords, size) for name, run in systems.items()}
-        measured = measure_in_turn(systems, _batches(subwords, size), _ROUNDS.value)
-        baselines = {
-            name.removesuffix(" xla"): m
-            for name, m in measured.items()
-            if name.removesuffix(" xla") in _BASELINES
-        }
-        for name, measurement in measured.items():
-            row = {"system": name, "batch_size": size, "bleu": bleu.get(name)}
-            rows.append(row | measurement.row(baselines))
-            print(_line(rows[-1]), flush=True)
-        _write(rows)
+    _check_flags()
+    corpus = list(open_corpus(_CORPUS.value))
+    if len(corpus) < _BLEU_LINES.value:
+        raise UserError(
+            f"--bleu_lines={_BLEU_LINES.value}: {_CORPUS.value} has {len(corpus)} lines"
+        )
+    # Each its own: a model that is not compiled keeps a second embedding, which a
+    # compiled one would read too.
+    models = {xla: _load_models() for xla in map(_parse_bool, _XLA.value)}
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = _measure(models, corpus, Path(scratch))
     if _PLOT.value:
         plot_decoding(rows, _PLOT.value)
 
 
-def _load(role: str) -> LoadedModel:
+def _check_flags() -> None:
+    """Checks what can be known before a model is loaded."""
     if _RANDOM_CONFIG.value is None:
-        folder = _STUDENT_DIR.value if role == "student" else _TEACHER_DIR.value
-        if folder is None:
-            raise UserError(f"--{role}_dir is needed, or --random_config")
-        loaded = load_model(folder, _DTYPE.value)
-        if loaded.role != role:
-            raise UserError(f"{folder}: is a {loaded.role}, not a {role}")
-        return loaded
-    return _random(role, _RANDOM_CONFIG.value.model)
+        for flag in (_STUDENT_DIR, _TEACHER_DIR):
+            if flag.value is None:
+                raise UserError(f"--{flag.name} is needed, or --random_config")
+        refuse_flags(["subword_model"], "needs --random_config")
+        if _TEACHER_LAYERS.value:
+            raise UserError("--teacher_layers needs --random_config")
+    else:
+        names = ["student_dir", "teacher_dir", "bleu_lines"]
+        refuse_flags(names, "has no use with --random_config")
+        if "model" not in _RANDOM_CONFIG.value:
+            raise UserError("--random_config has no section model")
+        if _SUBWORD_MODEL.value is None:
+            raise UserError("--random_config needs --subword_model")
+    if not (_BEAM_SIZES.value or (_SETTINGS.value and _LENGTH_BEAMS.value)):
+        raise UserError("--beam_sizes and --settings are empty: nothing to measure")
+    if _CTRANSLATE2.value:
+        check_compute_types(_CTRANSLATE2.value, _device())
+    for flag in (_OUTPUT, _PLOT):
+        if flag.value is not None:
+            flag_checks.check_writable(flag)
 
 
-def _load_teachers() -> dict[str, LoadedModel]:
-    """Returns the teacher and further ones by what their names add."""
-    teachers = {"": _load("teacher")}
+def _measure(
+    models: Mapping[str, Models], corpus: Sequence[tuple[str, str]], scratch: Path
+) -> list[dict]:
+    """Returns the rows of all batch sizes, which are written after each."""
+    subwords = SubwordModel(next(iter(models.values()))[0].subword_path)
+    sources, references = map(subwords.encode, zip(*corpus, strict=True))
+    first, room = sources[: _BLEU_LINES.value], _room(models)
+    check_room("--bleu_lines", first, room)
+    pairs = list(zip(sources, references, strict=True))
+    kept = pairs_within(pairs, *map(int, _LENGTHS.value), room)
+    rows, bleu = [], {}
+    for size in sorted(map(int, _BATCH_SIZES.value), reverse=True):
+        systems = _systems(models, size, scratch)
+        if _BLEU_LINES.value and not bleu:
+            texts = [text for _, text in corpus[: len(first)]]
+            bleu = {
+                name: bleu_of(run, first, texts, subwords, size)
+                for name, run in systems.items()
+            }
+        batches = draw_batches(kept, size, _NUM_BATCHES.value, _has_random_weights())
+        measured = measure_in_turn(systems, batches, _ROUNDS.value)
+        for name, measurement in measured.items():
+            row = {"system": name, "batch_size": size, "bleu": bleu.get(name)}
+            rows.append(row | measurement.row(baselines_of(name, measured)))
+            print(line_of(rows[-1]), flush=True)
+        _write(rows)
+    return rows
+
+
+def _room(models: Mapping[str, Models]) -> int:
+    """Returns the most subwords of a sentence that all models take."""
+    student, teachers = next(iter(models.values()))
+    every = [student.model, *(teacher.model for teacher in teachers.values())]
+    return min(model.config.max_length for model in every) - 1
+
+
+def _has_random_weights() -> bool:
+    return _RANDOM_CONFIG.value is not None
+
+
+def _load_models() -> Models:
+    student, teachers = _load("student"), {"": _load("teacher")}
+    if teachers[""].subword_sha256 != student.subword_sha256:
+        raise UserError("--student_dir and --teacher_dir have other subword models")
+    longest = student.model.config.max_length
+    if max(map(int, _LENGTH_BEAMS.value), default=1) > longest:
+        raise UserError(f"--length_beams: the student has {longest} length classes")
     for layers in _TEACHER_LAYERS.value:
-        encoder, decoder = map(int, layers.split("-"))
-        sizes = {"num_encoder_layers": encoder, "num_decoder_layers": decoder}
-        teachers[f" {layers}"] = _random(
-            "teacher", {**_RANDOM_CONFIG.value.model, **sizes}
-        )
-    return teachers
+        sizes = flag_checks.parse_layers(layers)
+        sizes = {**_RANDOM_CONFIG.value.model, **sizes}
+        teachers[f" {layers}"] = _random("teacher", sizes)
+    return student, teachers
+
+
+def _load(role: str) -> LoadedModel:
+    if _has_random_weights():
+        return _random(role, _RANDOM_CONFIG.value.model)
+    folder = _STUDENT_DIR.value if role == "student" else _TEACHER_DIR.value
+    loaded = load_model(folder, _DTYPE.value)
+    if loaded.role != role:
+        raise UserError(f"{folder}: is a {loaded.role}, not a {role}")
+    return loaded
 
 
 def _random(role: str, sizes: Mapping[str, Any]) -> LoadedModel:
@@ -147,13 +221,13 @@ def _random(role: str, sizes: Mapping[str, Any]) -> LoadedModel:
 
 
 def _systems(
-    student: LoadedModel, teachers: Mapping[str, LoadedModel], batch_size: int
+    models: Mapping[str, Models], batch_size: int, scratch: Path
 ) -> dict[str, System]:
     systems = {}
     beam_sizes = [int(size) for size in _BEAM_SIZES.value]
-    for xla in (value == "true" for value in _XLA.value):
-        suffix = " xla" if xla else ""
-        kwargs = {"sentences_per_batch": batch_size, "xla": xla}
+    for xla, (student, teachers) in models.items():
+        suffix = " xla" if xla == "true" else ""
+        kwargs = {"sentences_per_batch": batch_size, "xla": xla == "true"}
         for which, teacher in teachers.items():
             translator = make_translator(teacher, **kwargs)
             for beam_size in beam_sizes:
@@ -163,123 +237,55 @@ def _systems(
         for options in _student_options():
             name = f"{options.heuristic} {options.setting:g} b={_beam(options)}{suffix}"
             systems[name] = student_system(translator, options)
-    gpu = bool(tf.config.list_physical_devices("GPU"))
+    _, teachers = next(iter(models.values()))
     for compute_type in _CTRANSLATE2.value:
         for which, teacher in teachers.items():
-            folder = f"{Path(_OUTPUT.value).stem}{which.strip()}.ct2"
             for beam_size in beam_sizes:
                 name = f"ct2 {compute_type}{which} beam {beam_size}"
                 systems[name] = ctranslate2_system(
                     teacher.model,
-                    Path(_OUTPUT.value).with_name(folder),
+                    scratch / f"teacher{which}",
                     compute_type,
                     beam_size,
-                    "cuda" if gpu else "cpu",
+                    _device(),
                     _THREADS.value,
                 )
     return systems
 
 
-def _bleu(run: System, subwords: SubwordModel, size: int) -> float:
-    """Returns BLEU on the first lines, in batches of so many."""
-    pairs = list(itertools.islice(open_corpus(_CORPUS.value), _BLEU_LINES.value))
-    lines, references = zip(*pairs, strict=True)
-    sources = subwords.encode(lines)
-    # Sentences of like length side by side.
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    hypotheses = [""] * len(order)
-    for start in range(0, len(order), size):
-        places = order[start : start + size]
-        ids = run(Batch([sources[i] for i in places], None))
-        texts = subwords.decode([list(map(int, row)) for row in ids])
-        for place, text in zip(places, texts, strict=True):
-            hypotheses[place] = text
-    return sacre_bleu(hypotheses, references).value
+def _device() -> str:
+    """Returns CTranslate2's name of where it runs."""
+    return "cuda" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
 def _student_options() -> list[UnmaskingOptions]:
-    oracle = _RANDOM_CONFIG.value is not None
-    options = []
-    for setting in _SETTINGS.value:
-        heuristic, _, value = setting.partition(":")
-        for beam in map(int, _LENGTH_BEAMS.value):
-            options.append(
-                UnmaskingOptions(
-                    heuristic,
-                    float(value),
-                    length_beam=beam,
-                    oracle_spread=beam // 2 if oracle else 0,
-                    drop_losing_candidates=_DROP.value,
-                )
-            )
-    return options
+    return [
+        dataclasses.replace(
+            flag_checks.parse_unmasking(setting),
+            length_beam=beam,
+            oracle_spread=beam // 2 if _has_random_weights() else 0,
+            drop_losing_candidates=_DROP.value,
+        )
+        for setting in _SETTINGS.value
+        for beam in map(int, _LENGTH_BEAMS.value)
+    ]
 
 
 def _beam(options: UnmaskingOptions) -> int:
-    oracle = _RANDOM_CONFIG.value is not None
-    return 2 * options.oracle_spread + 1 if oracle else options.length_beam
-
-
-def _batches(subwords: SubwordModel, size: int) -> list[Batch]:
-    """Draws batches of sentences in random order, as requests would come."""
-    low, high = map(int, _LENGTHS.value)
-    sides = (
-        subwords.encode(side) for side in zip(*open_corpus(_CORPUS.value), strict=True)
-    )
-    pairs = [
-        pair
-        for pair in zip(*sides, strict=True)
-        if all(low <= len(ids) <= high for ids in pair)
-    ]
-    if not pairs:
-        raise UserError(f"{_CORPUS.value}: no sentence within --lengths={low},{high}")
-    random.Random(1).shuffle(pairs)
-    while len(pairs) < size * _NUM_BATCHES.value:
-        pairs = pairs + pairs
-    sources, references = zip(*pairs, strict=True)
-    lengths = [len(ids) for ids in references]
-    oracle = _RANDOM_CONFIG.value is not None
-    return [
-        Batch(
-            sources[start : start + size],
-            lengths[start : start + size] if oracle else None,
-        )
-        for start in range(0, size * _NUM_BATCHES.value, size)
-    ]
-
-
-def _line(row: dict) -> str:
-    ratios = ", ".join(
-        f"{value[0]:.2f} ({value[1]:.2f} to {value[2]:.2f}) {name}"
-        for name, value in row.items()
-        if name.startswith("times ")
-    )
-    return (
-        f"{row['batch_size']:4d}  {row['system']:28s} {row['p50_ms']:9.2f} ms  "
-        f"p95 {row['p95_ms']:9.2f}  {row['sentences_per_second']:8.1f} sent/s  "
-        f"first {row['first_run_s']:6.1f} s  {ratios}"
-    )
+    spread = options.oracle_spread
+    return 2 * spread + 1 if _has_random_weights() else options.length_beam
 
 
 def _write(rows: list[dict]) -> None:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    machine = {
-        "devices": device_names(),
-        "tensorflow": tf.__version__,
-        "flags": {
-            flag.name: flag.value
-            for flag in flags.FLAGS.get_key_flags_for_module(
-                flags.FLAGS.find_module_defining_flag(_OUTPUT.name)
-            )
-        },
-        "peak_host_bytes": peak,
-        "peak_gpu_bytes": [
-            tf.config.experimental.get_memory_info(f"GPU:{i}")["peak"]
-            for i in range(len(tf.config.list_physical_devices("GPU")))
-        ],
+    given = {
+        flag.name: flag.value
+        for flag in flags.FLAGS.get_key_flags_for_module(
+            flags.FLAGS.find_module_defining_flag(_OUTPUT.name)
+        )
     }
+    content = {**describe_machine(), "flags": given, "rows": rows}
     with atomic_write(_OUTPUT.value) as temporary:
-        text = json.dumps({**machine, "rows": rows}, indent=1, default=str)
+        text = json.dumps(content, indent=1, default=str)
         temporary.write_text(text + "\n", encoding="utf-8")
     logging.info("%s written", _OUTPUT.value)
 

@@ -1,13 +1,15 @@
 """What the decoding benchmark compares, from subword ids to those of translations."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
+from benchmarks.timing import Measurement
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import ROLES, LoadedModel
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
@@ -15,6 +17,9 @@ from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.student_translator import StudentTranslator
 from cmlm_tf.teacher_translator import TeacherTranslator
+
+#: Systems that the others are compared with.
+_BASELINES = ("teacher beam 5", "ct2 float32 beam 5", "ct2 float16 beam 5")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +61,19 @@ def teacher_system(translator: TeacherTranslator, beam_size: int) -> System:
     return run
 
 
+def check_compute_types(names: Sequence[str], device: str) -> None:
+    """Raises a `UserError` for a type that CTranslate2 cannot compute in here."""
+    with needs_extra("benchmark"):
+        import ctranslate2
+    known = ctranslate2.get_supported_compute_types(device)
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"--ctranslate2: {name!r} is not among {', '.join(sorted(known))}, "
+                f"its compute types on this {device}"
+            )
+
+
 def ctranslate2_system(
     teacher: AutoregressiveTransformer,
     folder: Path,
@@ -80,7 +98,8 @@ def ctranslate2_system(
     )
 
     def run(batch: Batch) -> list[Sequence[int]]:
-        longest = 256 if batch.lengths is None else max(batch.lengths)
+        room = teacher.config.max_length
+        longest = room if batch.lengths is None else max(batch.lengths)
         results = engine.translate_batch(
             [[token(i) for i in ids] for ids in batch.sources],
             beam_size=beam_size,
@@ -109,3 +128,16 @@ def random_model(
     )
     sha256 = SubwordModel(subword_path).sha256
     return LoadedModel(role, model, subword_path, sha256, "en", "de")
+
+
+def baselines_of(
+    system: str, measured: Mapping[str, Measurement]
+) -> dict[str, Measurement]:
+    """Returns what a system is compared with: of its own kind, compiled or not."""
+    kinds = ("", " xla") if system.endswith(" xla") else (" xla", "")
+    return {
+        name: measured[name + kind]
+        for name in _BASELINES
+        for kind in kinds
+        if name + kind in measured
+    }

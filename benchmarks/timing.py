@@ -2,6 +2,7 @@
 
 import dataclasses
 import platform
+import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -88,8 +89,34 @@ def measure_in_turn(
     }
 
 
+def line_of(row: Mapping[str, Any]) -> str:
+    """Tells a row of figures, its system and its batch size in one line."""
+    ratios = ", ".join(
+        f"{value[0]:.2f} ({value[1]:.2f} to {value[2]:.2f}) {name}"
+        for name, value in row.items()
+        if name.startswith("times ")
+    )
+    return (
+        f"{row['batch_size']:4d}  {row['system']:28s} {row['p50_ms']:9.2f} ms  "
+        f"p95 {row['p95_ms']:9.2f}  {row['sentences_per_second']:8.1f} sent/s  "
+        f"first {row['first_run_s']:6.1f} s  {ratios}"
+    )
+
+
 def device_names() -> list[str]:
     """Returns the names of the GPUs, or else of the processor."""
     gpus = tf.config.list_physical_devices("GPU")
     details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
     return [d.get("device_name", "GPU") for d in details] or [platform.processor()]
+
+
+def describe_machine() -> dict[str, Any]:
+    """Returns the devices, and the most memory that was in use so far."""
+    gpus = range(len(tf.config.list_physical_devices("GPU")))
+    info = tf.config.experimental.get_memory_info
+    return {
+        "devices": device_names(),
+        "tensorflow": tf.__version__,
+        "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_gpu_bytes": [info(f"GPU:{i}")["peak"] for i in gpus],
+    }

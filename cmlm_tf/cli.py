@@ -63,7 +63,16 @@ def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
         sys.exit(0)
     if len(rest) > 1:
         _fail(f"unexpected argument: {rest[1]}")
+    _refuse_empty_flags()
     return rest
+
+
+def _refuse_empty_flags() -> None:
+    """Refuses flags such as `--output=$NOT_SET`; a config's fields can be empty."""
+    for name in flags.FLAGS:
+        flag = flags.FLAGS[name]
+        if "." not in name and flag.value == "" != flag.default:
+            _fail(f"flag --{name} is empty")
 
 
 def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:

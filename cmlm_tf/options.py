@@ -83,3 +83,19 @@ class BeamOptions:
             raise UserError(
                 f"length_penalty must not be below 0: {self.length_penalty}"
             )
+
+
+def parse_setting(text: str) -> tuple[str, float]:
+    """Reads `HEURISTIC:SETTING`; `UnmaskingOptions` checks both.
+
+    >>> parse_setting("fixed_k:3")
+    ('fixed_k', 3.0)
+
+    Raises:
+        UserError: the setting is missing or no number.
+    """
+    heuristic, _, setting = text.partition(":")
+    try:
+        return heuristic, float(setting)
+    except ValueError as error:
+        raise UserError(f"must be HEURISTIC:SETTING, not {text!r}") from error

@@ -52,7 +52,7 @@ from ml_collections import ConfigDict
 def get_config(kind="small"):
     if kind != "small":
         raise ValueError(f"unknown kind {kind}")
-    return ConfigDict({"model": {"size": 7}})
+    return ConfigDict({"model": {"size": 7, "name": "a"}})
 """
 
 
@@ -95,6 +95,7 @@ def test_config_override(folder):
         (["--act=missing"], "missing.txt: No such file or directory"),
         (["--speed=3"], "Unknown command line flag 'speed'"),
         (["three"], "unexpected argument: three"),
+        (["--act="], "flag --act is empty"),
         (
             ["--config=config.py", "--config.model.depth=9"],
             "unknown config field: 'depth'",
@@ -116,6 +117,11 @@ def test_what_a_user_can_mend_is_one_line(folder, arguments, line):
     assert result.stderr == f"error: {line}\n"
     assert result.returncode == 1
     assert result.stdout == ""
+
+
+def test_a_config_field_can_be_empty(folder):
+    result = _run(folder, "--config=config.py", "--config.model.name=")
+    assert (result.returncode, result.stdout) == (0, "7\n")
 
 
 def test_mistyped_config_field_gets_a_suggestion(folder):

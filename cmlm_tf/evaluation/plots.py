@@ -24,6 +24,9 @@ STYLES = (
     ("#56B4E9", "P"),
 )
 
+#: What holds the date or version in each kind of file that can be drawn, by suffix.
+STAMPS = {".svg": "Date", ".png": "Software", ".pdf": "CreationDate"}
+
 SETTINGS = {
     "font.size": 9,
     "svg.fonttype": "none",
@@ -110,7 +113,6 @@ def _draw_border(axes: "Axes", teacher_bleu: float, label: str) -> None:
 def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Writes a figure; equal figures give equal files."""
     # A date or a version inside the file would make equal plots differ.
-    stamps = {".svg": "Date", ".png": "Software", ".pdf": "CreationDate"}
+    stamp = STAMPS[Path(path).suffix]
     with atomic_write(path) as temporary:
-        stamp = stamps[Path(path).suffix]
         figure.savefig(temporary, dpi=200, metadata={stamp: None})

@@ -23,7 +23,7 @@ from cmlm_tf.data.text_files import well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.sweep import describe
 from cmlm_tf.files import atomic_write
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.options import BeamOptions, UnmaskingOptions, parse_setting
 from cmlm_tf.translation import Candidate, Translation
 
 #: More make a page too long to read.
@@ -194,14 +194,11 @@ def parse_beside(text: str | None, options: UnmaskingOptions) -> list[UnmaskingO
     if text is None:
         is_same = options.heuristic == "mask_predict"
         text = "comb_thresh:0.1" if is_same else "mask_predict:5"
-    heuristic, _, setting = text.partition(":")
     try:
-        number = float(setting)
-    except ValueError as error:
-        raise UserError(
-            f"beside must be HEURISTIC:SETTING or none, not {text!r}"
-        ) from error
-    return [dataclasses.replace(options, heuristic=heuristic, setting=number), options]
+        heuristic, setting = parse_setting(text)
+    except UserError as error:
+        raise UserError(f"beside {error}; or none") from error
+    return [dataclasses.replace(options, heuristic=heuristic, setting=setting), options]
 
 
 def _name(options: UnmaskingOptions) -> str:

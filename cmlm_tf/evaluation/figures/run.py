@@ -69,9 +69,16 @@ def measure_figures(
             f"figures: {', '.join(sorted(unknown))}: not among all, "
             + ", ".join(FIGURES)
         )
-    for name, value in (("student", student_dir), ("teacher", teacher_dir)):
+    for name, value, what in (
+        ("student", student_dir, "model directory"),
+        ("teacher", teacher_dir, "model directory"),
+        ("dev", dev, "corpus"),
+        ("test", test, "corpus"),
+    ):
         if not value:
-            raise UserError(f"--{name} is needed: a model directory")
+            raise UserError(f"--{name} is needed: a {what}")
+    if math.isnan(deadline):
+        raise UserError("--time_budget must be a number")
     folder = Path(output_dir)
     store = PointStore(folder / _POINTS, deadline)
     splits = (read_split(n, c, most_lines) for n, c in (("dev", dev), ("test", test)))

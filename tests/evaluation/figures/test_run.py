@@ -1,6 +1,7 @@
 """All figures of tiny models by one command, resumed and redrawn."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -271,6 +272,10 @@ def test_what_is_missing_or_unknown_is_named(tmp_path):
         measure_figures(["best"], tmp_path, "", "s", "t", "", "")
     with pytest.raises(UserError, match="--teacher is needed"):
         measure_figures(["all"], tmp_path, "", "s", "", "", "")
+    with pytest.raises(UserError, match="--dev is needed"):
+        measure_figures(["all"], tmp_path, "", "s", "t", "", "c")
+    with pytest.raises(UserError, match="--time_budget must be a number"):
+        measure_figures(["all"], tmp_path, "", "s", "t", "c", "c", deadline=math.nan)
     with pytest.raises(UserError, match="no figure in it"):
         redraw_all(tmp_path)
 

@@ -1,0 +1,87 @@
+"""Checks of flags, so that a mistake is told before anything is measured."""
+
+import contextlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from absl import flags
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.files import atomic_write
+from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.options import UnmaskingOptions, parse_setting
+
+_SPAN = "must be two whole numbers from 1, the least and the most"
+
+
+class _Abandoned(Exception):
+    """Leaves a file that is there as it is."""
+
+
+def check_items(
+    flag: flags.FlagHolder, parse: Callable[[str], Any], least: int = 0
+) -> None:
+    """Refuses values of a list flag.
+
+    Args:
+        flag: the list flag.
+        parse: raises `ValueError` or `UserError` for an item that is none.
+        least: how many items there must be.
+    """
+
+    def check(items: list[str]) -> bool:
+        try:
+            for item in items:
+                parse(item)
+        except (UserError, ValueError) as error:
+            raise flags.ValidationError(str(error)) from error
+        return len(items) >= least
+
+    flags.register_validator(flag, check, "must not be empty")
+
+
+def check_span(flag: flags.FlagHolder) -> None:
+    """Refuses values of a list flag that are not a least and a most number."""
+
+    def check(items: list[str]) -> bool:
+        numbers = [int(item) for item in items if item.isdecimal()]
+        return len(numbers) == len(items) == 2 and 1 <= numbers[0] <= numbers[1]
+
+    flags.register_validator(flag, check, _SPAN)
+
+
+def check_writable(flag: flags.FlagHolder) -> None:
+    """Raises a `UserError` if no file can be written where a flag says."""
+    try:
+        with contextlib.suppress(_Abandoned), atomic_write(flag.value):
+            raise _Abandoned
+    except UserError as error:
+        raise UserError(f"--{flag.name}: {error}") from error
+
+
+def parse_layers(text: str) -> dict[str, int]:
+    """Reads `ENCODER-DECODER` as fields of a `TransformerConfig`.
+
+    >>> parse_layers("12-1")
+    {'num_encoder_layers': 12, 'num_decoder_layers': 1}
+
+    Raises:
+        UserError: it is not that, or a number out of range.
+    """
+    match = re.fullmatch("([0-9]+)-([0-9]+)", text)
+    if not match:
+        raise UserError(f"must be ENCODER-DECODER, such as 12-1, not {text!r}")
+    encoder, decoder = map(int, match.groups())
+    sizes = {"num_encoder_layers": encoder, "num_decoder_layers": decoder}
+    TransformerConfig(vocab_size=8, **sizes)
+    return sizes
+
+
+def parse_unmasking(text: str) -> UnmaskingOptions:
+    """Reads `HEURISTIC:SETTING`.
+
+    Raises:
+        UserError: it is not that, or no such rule, or a setting out of range.
+    """
+    return UnmaskingOptions(*parse_setting(text))
