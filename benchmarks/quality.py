@@ -20,6 +20,7 @@ from typing import Any
 
 from absl import flags
 
+from benchmarks.flag_checks import check_items, parse_unmasking
 from benchmarks.timing import device_names
 from cmlm_tf import cli
 from cmlm_tf.base_translator import Translator
@@ -60,6 +61,19 @@ _RESAMPLES = flags.DEFINE_integer("num_resamples", 1000, "Of BLEU's interval.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 
 Options = BeamOptions | UnmaskingOptions
+
+
+def _check_setting(text: str) -> None:
+    """Raises an error for what is neither a setting nor a speed to have."""
+    heuristic, has_speed, speed = text.partition(":@")
+    parse_unmasking(f"{heuristic}:1" if has_speed else text)
+    if has_speed and not float(speed) > 0:
+        raise ValueError(f"{text}: a speed is above 0")
+
+
+check_items(_BEAM_SIZES, lambda size: BeamOptions(int(size)))
+check_items(_SETTINGS, _check_setting)
+check_items(_LENGTH_BEAMS, lambda beam: UnmaskingOptions(length_beam=int(beam)))
 
 
 def main(argv: Sequence[str]) -> None:

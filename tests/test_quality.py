@@ -11,7 +11,7 @@ from tests.tiny_models import WORDS, model_dir
 _ROOT = Path(__file__).parents[1]
 
 
-def _run(folder, settings):
+def _run(folder, settings, fails=False):
     test = f"--test=tiny=files:{folder}/a.en,{folder}/a.de"
     result = subprocess.run(
         [sys.executable, str(_ROOT / "benchmarks" / "quality.py"), test]
@@ -22,7 +22,7 @@ def _run(folder, settings):
         capture_output=True,
         encoding="utf-8",
     )
-    assert result.returncode == 0, result.stderr
+    assert bool(result.returncode) == fails, result.stderr
     return result
 
 
@@ -40,3 +40,9 @@ def test_a_second_run_measures_what_is_new(tmp_path):
     assert more[:3] == rows and more[3]["row"]["setting"] == "K=3, b=2"
     assert [row["test"] for row in more] == ["tiny"] * 4
     assert "| fixed_k | K=3, b=2 |" in second.stdout
+
+
+def test_a_wrong_setting_is_told_at_once(tmp_path):
+    for setting in ("x", "comb_thresh:2", "comb_thresh:@x", "nosuch:@2", "fixed_k:@0"):
+        (line,) = _run(tmp_path, setting, fails=True).stderr.splitlines()[-1:]
+        assert line.startswith(f"error: flag --settings=['{setting}']"), line
