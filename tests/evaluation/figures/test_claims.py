@@ -65,10 +65,11 @@ def test_systems_without_a_common_speed_cannot_be_compared():
 @pytest.mark.parametrize(
     ("sub", "every", "half", "verdicts"),
     [
-        (26.95, 25.0, 0.2, [HOLDS, HOLDS]),
+        (26.95, 25.0, 0.03, [HOLDS, HOLDS]),
+        (26.95, 25.0, 0.2, [NOT_DECIDED, HOLDS]),
         (26.5, 25.0, 0.2, [FAILS, HOLDS]),
         (26.5, 25.0, 0.6, [NOT_DECIDED, HOLDS]),
-        (27.5, 25.0, 5.0, [HOLDS, NOT_DECIDED]),
+        (27.5, 25.0, 5.0, [NOT_DECIDED, NOT_DECIDED]),
         # Behind one of the two only.
         (26.0, 26.5, 0.1, [FAILS, FAILS]),
     ],
