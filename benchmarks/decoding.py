@@ -89,13 +89,13 @@ _THREADS = flags.DEFINE_integer("threads", 2, "Of CTranslate2 on a CPU.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 _PLOT = flags.DEFINE_string("plot", None, "Drawing: .png, .svg or .pdf.")
 
-_parse_bool = flags.EnumParser(["false", "true"], case_sensitive=False).parse
+_parse_xla = flags.EnumParser(["false", "true"], case_sensitive=False).parse
 flag_checks.check_items(_TEACHER_LAYERS, flag_checks.parse_layers)
 flag_checks.check_items(_SETTINGS, flag_checks.parse_unmasking)
 flag_checks.check_items(_LENGTH_BEAMS, lambda n: UnmaskingOptions(length_beam=int(n)))
 flag_checks.check_items(_BEAM_SIZES, lambda n: BeamOptions(int(n)))
 flag_checks.check_items(_BATCH_SIZES, flags.IntegerParser(1).parse, least=1)
-flag_checks.check_items(_XLA, _parse_bool, least=1)
+flag_checks.check_items(_XLA, _parse_xla, least=1)
 flag_checks.check_span(_LENGTHS)
 flags.register_validator(
     *(_PLOT, lambda path: path is None or Path(path).suffix in STAMPS),
@@ -117,7 +117,7 @@ def main(argv: Sequence[str]) -> None:
         )
     # Each its own: a model that is not compiled keeps a second embedding, which a
     # compiled one would read too.
-    models = {xla: _load_models() for xla in map(_parse_bool, _XLA.value)}
+    models = {xla: _load_models() for xla in map(_parse_xla, _XLA.value)}
     with tempfile.TemporaryDirectory() as scratch:
         rows = _measure(models, corpus, Path(scratch))
     if _PLOT.value:
