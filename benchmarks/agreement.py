@@ -27,7 +27,7 @@ _COMPUTE_TYPES = flags.DEFINE_list("compute_types", ["float32", "int8"], "To che
 
 def main(_) -> None:
     """Prints how many sentences have the same subwords."""
-    teacher = load_translator(_TEACHER_DIR.value)
+    teacher = load_translator(_TEACHER_DIR.value, role="teacher")
     sources = teacher.subwords.encode(list(read_lines(_INPUT.value)))
     sources = [ids for ids in sources if 0 < len(ids) < teacher.model.config.max_length]
     options = BeamOptions(_BEAM_SIZE.value, length_penalty=0.0)

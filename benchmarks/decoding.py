@@ -207,10 +207,7 @@ def _load(role: str) -> LoadedModel:
     if _has_random_weights():
         return _random(role, _RANDOM_CONFIG.value.model)
     folder = _STUDENT_DIR.value if role == "student" else _TEACHER_DIR.value
-    loaded = load_model(folder, _DTYPE.value)
-    if loaded.role != role:
-        raise UserError(f"{folder}: is a {loaded.role}, not a {role}")
-    return loaded
+    return load_model(folder, _DTYPE.value, role)
 
 
 def _random(role: str, sizes: Mapping[str, Any]) -> LoadedModel:

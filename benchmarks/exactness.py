@@ -62,7 +62,7 @@ Ids = Sequence[int]
 
 def main(_) -> None:
     """Compares the three ways for every rule and strategy."""
-    loaded = load_model(_MODEL_DIR.value)
+    loaded = load_model(_MODEL_DIR.value, role="student")
     lines = list(itertools.islice(read_lines(_INPUT.value), _SENTENCES.value))
     subwords = SubwordModel(loaded.subword_path)
     sources = [ids for ids in subwords.encode(lines) if ids]

@@ -135,9 +135,11 @@ def _translator(model_dir: str) -> Translator:
 
 def _systems() -> Iterator[tuple[str, list[Options]]]:
     if _TEACHER_DIR.value:
+        read_description(_TEACHER_DIR.value, "teacher")
         sizes = map(int, _BEAM_SIZES.value)
         yield _TEACHER_DIR.value, [BeamOptions(beam_size=size) for size in sizes]
     if _STUDENT_DIR.value:
+        read_description(_STUDENT_DIR.value, "student")
         pairs = itertools.product(_SETTINGS.value, map(int, _LENGTH_BEAMS.value))
         yield _STUDENT_DIR.value, [_unmasking(text, beam) for text, beam in pairs]
 

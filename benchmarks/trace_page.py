@@ -100,7 +100,7 @@ def _probe(path: Path) -> dict[str, Any]:
 
 
 def _make_page() -> str:
-    translator = load_translator(_MODEL_DIR.value)
+    translator = load_translator(_MODEL_DIR.value, role="student")
     page = TracePage(translator, parse_beside(None, UnmaskingOptions()))
     samples = itertools.cycle(read_lines(SAMPLES))
     page.add(list(itertools.islice(samples, _NUM_SENTENCES.value)), None)

@@ -1,7 +1,6 @@
 """Text in, translations out."""
 
 import os
-from pathlib import Path
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
@@ -10,19 +9,23 @@ from cmlm_tf.teacher_translator import TeacherTranslator
 
 
 def load_translator(
-    model_dir: str | os.PathLike[str], dtype: str = "float32", **kwargs
+    model_dir: str | os.PathLike[str],
+    dtype: str = "float32",
+    role: str | None = None,
+    **kwargs,
 ) -> Translator:
     """Loads a model directory and returns the translator that fits it.
 
     Args:
         model_dir: the folder.
         dtype: `float32` or `bfloat16`.
+        role: what it must hold, `teacher` or `student`; None for either.
         **kwargs: for `Translator`.
 
     Raises:
-        UserError: where the directory is no model or damaged.
+        UserError: where the directory is no model, damaged or of the other role.
     """
-    return make_translator(load_model(Path(model_dir), dtype), **kwargs)
+    return make_translator(load_model(model_dir, dtype, role), **kwargs)
 
 
 def make_translator(loaded: LoadedModel, **kwargs) -> Translator:

@@ -120,22 +120,26 @@ def save_model(
 
 
 def load_model(
-    directory: str | os.PathLike[str], dtype: str = "float32"
+    directory: str | os.PathLike[str],
+    dtype: str = "float32",
+    role: str | None = None,
 ) -> LoadedModel:
     """Reads a model directory; no code from it is run.
 
     Args:
         directory: the folder.
         dtype: `float32`, or `bfloat16` for faster and less exact inference.
+        role: what it must hold, `teacher` or `student`; None for either.
 
     Returns:
         The model and what belongs to it.
 
     Raises:
-        UserError: where a file is missing or damaged; names the file.
+        UserError: where a file is missing or damaged, or the model has the other
+            role; names the file or the folder.
     """
     folder = Path(directory)
-    description = read_description(folder)
+    description = read_description(folder, role)
     for name, key in (
         (SUBWORD_FILE, "subword_sha256"),
         (WEIGHTS_FILE, "weights_sha256"),
@@ -163,17 +167,21 @@ def load_model(
     )
 
 
-def read_description(directory: str | os.PathLike[str]) -> dict:
+def read_description(
+    directory: str | os.PathLike[str], role: str | None = None
+) -> dict:
     """Reads and checks `config.json` of a model directory.
 
     Args:
         directory: the model directory.
+        role: what it must hold, `teacher` or `student`; None for either.
 
     Returns:
         The checked content.
 
     Raises:
-        UserError: where it is missing, no JSON, or not one of ours.
+        UserError: where it is missing, no JSON, not one of ours, or of a model of
+            the other role.
     """
     path = Path(directory) / CONFIG_FILE
     try:
@@ -184,6 +192,8 @@ def read_description(directory: str | os.PathLike[str]) -> dict:
         raise UserError(f"{path}: not a model of format {FORMAT}")
     if description.get("role") not in list(ROLES):
         raise UserError(f"{path}: role must be one of {', '.join(ROLES)}")
+    if role not in (None, description["role"]):
+        raise UserError(f"{directory}: not a {role} but a {description['role']}")
     for name in (
         "source_language",
         "target_language",

@@ -14,7 +14,7 @@ from cmlm_tf.calibration import load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import check_parents, new_folder
-from cmlm_tf.modeling.model_dir import LoadedModel, load_model, read_description
+from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
 from cmlm_tf.serving.completion import check_mark
@@ -60,9 +60,7 @@ def export_model(
     """
     output = Path(output_dir)
     _check_version(output)
-    if read_description(model_dir)["role"] != "student":
-        raise UserError(f"{model_dir}: is a teacher, only students are served")
-    loaded = load_model(model_dir, dtype)
+    loaded = load_model(model_dir, dtype, "student")
     calibration = load_calibration(model_dir)
     most = _length_beam(max_length_beam, loaded.model.config.max_length)
     subwords = SubwordModel(loaded.subword_path)

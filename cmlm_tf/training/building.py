@@ -63,9 +63,7 @@ def check_start(
         UserError: names what differs, or what is wrong with that model.
     """
     model_dir = start.model_dir
-    found = read_description(model_dir)
-    if found["role"] != start.role:
-        raise UserError(f"{model_dir}: holds a {found['role']}, not a {start.role}")
+    found = read_description(model_dir, start.role)
     if found["subword_sha256"] != subwords.sha256:
         raise UserError(
             f"the vocabulary {subword_model} (sha256 {subwords.sha256[:12]}...) is not "

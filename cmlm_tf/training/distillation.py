@@ -83,9 +83,7 @@ def distill(
         raise UserError(f"{output_dir}: a comma would divide the corpus's description")
     options = BeamOptions(beam_size, length_penalty)
     corpus = open_corpus(config.data.train)
-    teacher = read_description(teacher_dir)
-    if teacher["role"] != "teacher":
-        raise UserError(f"{teacher_dir}: holds a {teacher['role']}, not a teacher")
+    teacher = read_description(teacher_dir, "teacher")
     settings = {
         "teacher_weights_sha256": teacher["weights_sha256"],
         "teacher_subword_sha256": teacher["subword_sha256"],

@@ -44,6 +44,15 @@ class ModelDirTest(tf.test.TestCase, parameterized.TestCase):
             loaded.model.encode_sentences(sources), model.encode_sentences(sources)
         )
 
+    @parameterized.parameters(("teacher", "student"), ("student", "teacher"))
+    def test_a_model_of_the_other_role(self, role, other):
+        self.save(make_teacher() if role == "teacher" else make_student())
+        self.assertEqual(load_model(self.folder, role=role).role, role)
+        (self.folder / "model.weights.h5").unlink()  # Told before it is read.
+        line = f"^{self.folder}: not a {other} but a {role}$"
+        with self.assertRaisesRegex(UserError, line):
+            load_model(self.folder, role=other)
+
     def test_saving_again_replaces_the_folder(self):
         self.save(make_student(seed=1))
         second = self.save(make_student(seed=2))

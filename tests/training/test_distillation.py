@@ -18,6 +18,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.training.distillation import distill, distill_corpus
 from cmlm_tf.translator import load_translator
+from tests.tiny_models import model_dir
 from tests.training.small_run import small_config, write_teacher
 
 ROOT = Path(__file__).parents[2]
@@ -281,6 +282,8 @@ class DistillTest(parameterized.TestCase):
         config = small_config(self.folder)
         with self.assertRaisesRegex(UserError, "a,b: a comma"):
             distill(config, self.folder / "teacher", self.folder / "a,b")
+        with self.assertRaisesRegex(UserError, "not a teacher but a student"):
+            distill(config, model_dir("student"), self.folder / "out")
         del config.data.dev
         for faulty in (config, config.to_dict()):
             with self.assertRaisesRegex(UserError, "config.* (missing|ConfigDict)"):

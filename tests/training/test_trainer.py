@@ -219,7 +219,7 @@ class TrainTest(parameterized.TestCase):
         write_teacher(self.folder)
         config = small_config(self.folder, "student")
         config.training.initial_dir = config.student.teacher_dir
-        with self.assertRaisesRegex(UserError, "holds a teacher, not a student"):
+        with self.assertRaisesRegex(UserError, "teacher: not a student but a teacher"):
             train(config, self.folder / "student")
 
     def test_logs_that_do_not_fit_the_disk(self):

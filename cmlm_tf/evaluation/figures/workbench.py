@@ -101,10 +101,7 @@ class Workbench:
         self.dev, self.test = dev, test
         self._store, self._kwargs = store, kwargs
         self._folders = {"student": student_dir, "teacher": teacher_dir}
-        described = {k: read_description(v) for k, v in self._folders.items()}
-        for role, folder in self._folders.items():
-            if described[role]["role"] != role:
-                raise UserError(f"{folder}: not a {role}")
+        described = {k: read_description(v, k) for k, v in self._folders.items()}
         self.longest = model_sizes(student_dir, described["student"]).max_length
         self.length_beam = min(5, self.longest)
         self._language = described["student"]["target_language"]
