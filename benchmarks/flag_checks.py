@@ -1,22 +1,17 @@
 """Checks of flags, so that a mistake is told before anything is measured."""
 
-import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
 
 from absl import flags
 
+from cmlm_tf import files
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.options import UnmaskingOptions, parse_setting
 
 _SPAN = "must be two whole numbers from 1, the least and the most"
-
-
-class _Abandoned(Exception):
-    """Leaves a file that is there as it is."""
 
 
 def check_items(
@@ -54,8 +49,7 @@ def check_span(flag: flags.FlagHolder) -> None:
 def check_writable(flag: flags.FlagHolder) -> None:
     """Raises a `UserError` if no file can be written where a flag says."""
     try:
-        with contextlib.suppress(_Abandoned), atomic_write(flag.value):
-            raise _Abandoned
+        files.check_writable(flag.value)
     except UserError as error:
         raise UserError(f"--{flag.name}: {error}") from error
 

@@ -1,7 +1,9 @@
 r"""Finds the settings of target speeds and stores them in the model directory.
 
 Then bin/decode.py --target_speedup=4 needs no tau. Speed is counted in tokens per
-iteration, a sentence's iterations being those of its slowest length candidate.
+iteration, a sentence's iterations being those of its slowest length candidate. A
+speed that no setting gives is named, with the limit, and the command fails; the other
+speeds are stored all the same.
 
 Example:
   python bin/calibrate.py --model_dir=student --dev=dev.en --test=test.en \
@@ -13,6 +15,7 @@ from absl import flags
 from cmlm_tf import cli
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate, parse_targets
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.translator import load_translator
@@ -34,6 +37,9 @@ _DROP = flags.DEFINE_bool(
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 128, "Most sentences decoded side by side.", lower_bound=1
 )
+_REPLACE = flags.DEFINE_bool(
+    "replace", False, "Store the new table in place of one from more lines, too."
+)
 _XLA = flags.DEFINE_bool("xla", None, "As of bin/decode.py.")
 
 
@@ -48,10 +54,16 @@ def main(_) -> None:
     )
     targets = parse_targets(_TARGETS.value)
     translator = load_translator(
-        _MODEL_DIR.value, sentences_per_batch=_SENTENCES_PER_BATCH.value, xla=_XLA.value
+        _MODEL_DIR.value,
+        role="student",
+        sentences_per_batch=_SENTENCES_PER_BATCH.value,
+        xla=_XLA.value,
     )
     files = (_DEV.value, options, targets, _TEST.value)
-    print(calibrate(translator, _MODEL_DIR.value, *files))
+    report = calibrate(translator, _MODEL_DIR.value, *files, _REPLACE.value)
+    print(report)
+    if report.out_of_reach:
+        raise UserError(f"{report.out_of_reach}; what can be reached is stored")
 
 
 if __name__ == "__main__":

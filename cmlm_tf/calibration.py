@@ -6,14 +6,13 @@ interpolated. Speed is counted in tokens per iteration.
 """
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, read_json
+from cmlm_tf.files import check_writable, read_json, write_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.speed_table import KEY_FIELDS, Point, SpeedTable
 
@@ -52,9 +51,8 @@ class Calibration:
         """
         values = (heuristic, strategy, length_beam, drop_losing_candidates)
         key = dict(zip(KEY_FIELDS, values, strict=True))
-        for table in self.tables:
-            if table.key == key:
-                return table.promise(target_speedup)
+        if table := self.table(key):
+            return table.promise(target_speedup)
         known = "; ".join(_describe(table.key) for table in self.tables)
         raise UserError(
             f"{self.path}: not calibrated for {_describe(key)}, but for {known}"
@@ -65,6 +63,10 @@ class Calibration:
     ) -> float:
         """Returns the setting of `promise`, which takes the same arguments."""
         return self.promise(target_speedup, heuristic, *args, **kwargs).setting
+
+    def table(self, key: Mapping[str, Any]) -> SpeedTable | None:
+        """Returns the table for a way of decoding (`SpeedTable.key`), if there is."""
+        return next((table for table in self.tables if table.key == key), None)
 
 
 def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:
@@ -87,10 +89,10 @@ def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:
     if not isinstance(content, dict) or set(content) != {*expected, "tables"}:
         raise UserError(f"{path}: must hold {', '.join(expected)} and tables")
     for name, value in expected.items():
-        if content[name] != value:
+        if (type(content[name]), content[name]) != (type(value), value):
             raise UserError(f"{path}: {name} is {content[name]!r}, expected {value!r}")
-    if not isinstance(content["tables"], list):
-        raise UserError(f"{path}: tables must be a list")
+    if not isinstance(content["tables"], list) or not content["tables"]:
+        raise UserError(f"{path}: tables must be a list of one or more")
     tables = []
     for number, record in enumerate(content["tables"]):
         try:
@@ -100,6 +102,31 @@ def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:
     if len({str(table.key) for table in tables}) < len(tables):
         raise UserError(f"{path}: tables: two are for the same way of decoding")
     return Calibration(path, tuple(tables))
+
+
+def check_replacement(
+    model_dir: str | os.PathLike[str], key: Mapping[str, Any], num_lines: int | None
+) -> None:
+    """Checks that `save_table` can store a table, and that it would be no loss.
+
+    Args:
+        model_dir: the folder of a student.
+        key: of the table, see `SpeedTable.key`.
+        num_lines: of the text that it is to be measured on; None for whatever loss.
+
+    Raises:
+        UserError: the folder is no model, its calibration is damaged or cannot be
+            written, or its table for this way of decoding is from more lines.
+    """
+    calibration = load_calibration(model_dir)
+    path = Path(model_dir) / CALIBRATION_FILE
+    check_writable(path)
+    old = calibration.table(key) if calibration else None
+    if old and num_lines is not None and old.num_lines > num_lines:
+        raise UserError(
+            f"{path}: the table for {_describe(key)} is from {old.num_lines} lines, a "
+            f"new one would be from {num_lines}; --replace stores it all the same"
+        )
 
 
 def save_table(model_dir: str | os.PathLike[str], table: SpeedTable) -> None:
@@ -116,9 +143,7 @@ def save_table(model_dir: str | os.PathLike[str], table: SpeedTable) -> None:
     others = [old for old in before.tables if old.key != table.key] if before else []
     records = [_as_record(table) for table in (*others, table)]
     content = _header(model_dir) | {"tables": records}
-    with atomic_write(Path(model_dir) / CALIBRATION_FILE) as temporary:
-        text = json.dumps(content, indent=2) + "\n"
-        temporary.write_text(text, encoding="utf-8")
+    write_json(Path(model_dir) / CALIBRATION_FILE, content)
 
 
 def _header(model_dir: str | os.PathLike[str]) -> dict[str, Any]:
@@ -145,6 +170,8 @@ def _read_table(record: Any) -> SpeedTable:
         "text_sha256": str,
     }
     _check_fields(record, kinds)
+    if record["num_lines"] < 1:
+        raise UserError("num_lines must be at least 1")
     points = []
     for number, point in enumerate(record["points"]):
         if not isinstance(point, Mapping) or set(point) != set(Point._fields):

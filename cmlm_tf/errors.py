@@ -32,7 +32,11 @@ def span_inside(low: float, high: float) -> str:
 
     >>> span_inside(1.92398, 10.897), span_inside(1.234, 1.238)
     ('from 1.93 to 10.89', 'from 1.234 to 1.238')
+    >>> span_inside(1.234, 1.234)
+    '1.234'
     """
+    if low == high:
+        return f"{low}"
     lower, upper = decimal.Decimal(repr(low)), decimal.Decimal(repr(high))
     for digits in range(2, 9):
         step = decimal.Decimal(1).scaleb(-digits)

@@ -62,6 +62,20 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+class _Abandoned(Exception):
+    """Leaves a file that is there as it is."""
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Checks that `atomic_write` can write a file; what stands there stays.
+
+    Raises:
+        UserError: as that does.
+    """
+    with contextlib.suppress(_Abandoned), atomic_write(path):
+        raise _Abandoned
+
+
 @contextlib.contextmanager
 def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields a temporary folder that takes the place of `path` on success.
@@ -267,6 +281,8 @@ def read_json(path: Path) -> Any:
     """
     with errors_named(path):
         size = path.stat().st_size
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder")
     if not path.is_file() or size > LARGEST_JSON:
         raise UserError(f"{path}: no file of at most {LARGEST_JSON} bytes")
     try:

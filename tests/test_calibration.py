@@ -8,7 +8,12 @@ from pathlib import Path
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.calibration import CALIBRATION_FILE, load_calibration, save_table
+from cmlm_tf.calibration import (
+    CALIBRATION_FILE,
+    check_replacement,
+    load_calibration,
+    save_table,
+)
 from cmlm_tf.errors import UserError
 from cmlm_tf.speed_table import Point, SpeedTable
 from tests.tiny_models import model_dir
@@ -54,16 +59,16 @@ class PromiseTest(tf.test.TestCase, parameterized.TestCase):
             table().promise(target)
 
     @parameterized.parameters(
-        ([1.92398, 10.897], "1.93", "10.89"),
-        ([1.234], "1.234", "1.234"),
+        ([1.92398, 10.897], "from 1.93 to 10.89", ("1.93", "10.89")),
+        ([1.234567], "1.234567", ("1.234567",)),
     )
-    def test_the_range_that_is_named_is_inside(self, speeds, low, high):
+    def test_the_range_that_is_named_is_inside(self, speeds, span, limits):
         points = [Point(v, t) for v, t in zip(speeds, (0.5, 0.1), strict=False)]
-        message = f"target_speedup must be from {low} to {high} for comb_thresh"
+        message = f"target_speedup must be {span} for comb_thresh"
         for refused in (speeds[0] - 0.001, speeds[-1] + 0.001):
             with self.assertRaisesRegex(UserError, message):
                 table(points=points).promise(refused)
-        for named in (low, high):
+        for named in limits:
             table(points=points).promise(float(named))
 
     @parameterized.parameters(
@@ -131,8 +136,13 @@ class FileTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(
         (lambda c: c.pop("format"), "must hold format"),
         (lambda c: c.update(format=2), "format is 2, expected 1"),
+        (lambda c: c.update(format=True), "format is True, expected 1"),
+        (lambda c: c.update(format=1.0), "format is 1.0, expected 1"),
         (lambda c: c.update(weights_sha256="00"), "weights_sha256 is '00', expected"),
         (lambda c: c.update(tables={}), "tables must be a list"),
+        (lambda c: c.update(tables=[]), "tables must be a list of one or more"),
+        (lambda c: c["tables"][0].update(points=[]), "points must not be empty"),
+        (lambda c: c["tables"][0].update(num_lines=0), "num_lines must be at least 1"),
         (lambda c: c["tables"].append([]), r"tables\[1\]: must hold heuristic"),
         (lambda c: c["tables"][0].pop("points"), r"tables\[0\]: must hold heuristic"),
         (lambda c: c["tables"][0].update(length_beam=5.0), "length_beam must be of"),
@@ -172,6 +182,26 @@ class FileTest(tf.test.TestCase, parameterized.TestCase):
         self.path.write_text("{", "utf-8")
         with self.assertRaisesRegex(UserError, f"{self.path}: not valid JSON"):
             load_calibration(self.folder)
+
+    def test_a_folder_in_place_of_the_file(self):
+        self.path.mkdir()
+        for use in (load_calibration, lambda folder: save_table(folder, table())):
+            with self.assertRaisesRegex(UserError, f"^{self.path}: is a folder$"):
+                use(self.folder)
+
+    def test_a_table_from_more_lines_is_not_replaced(self):
+        save_table(self.folder, table())
+        before = self.path.read_bytes()
+        line = f"{self.path}: the table for .* is from 3 lines, .* be from 2; --replace"
+        with self.assertRaisesRegex(UserError, line):
+            check_replacement(self.folder, table().key, 2)
+        for key, num_lines in (
+            (table().key, 3),
+            (table().key, None),
+            (table(length_beam=4).key, 2),
+        ):
+            check_replacement(self.folder, key, num_lines)
+        self.assertEqual(self.path.read_bytes(), before)
 
 
 if __name__ == "__main__":

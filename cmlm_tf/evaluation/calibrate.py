@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from absl import logging
 
 from cmlm_tf.base_translator import Translator
-from cmlm_tf.calibration import CALIBRATION_FILE, load_calibration, save_table
+from cmlm_tf.calibration import CALIBRATION_FILE, check_replacement, save_table
 from cmlm_tf.data.text_files import read_lines, require_text
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed import speed_of
-from cmlm_tf.evaluation.speed_search import find_settings
+from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.speed_table import KEY_FIELDS, SpeedTable
 
@@ -52,12 +52,14 @@ class CalibrationReport:
     Attributes:
         heuristic: whose settings these are.
         num_decodings: how often the development set was decoded.
-        promises: one for each target.
+        promises: one for each target that can be reached.
+        out_of_reach: names the other targets and the limit; empty without any.
     """
 
     heuristic: str
     num_decodings: int
     promises: tuple[Promise, ...]
+    out_of_reach: str = ""
 
     def __str__(self) -> str:
         """Returns a Markdown table and lines on the errors and the work."""
@@ -87,6 +89,7 @@ def calibrate(
     options: UnmaskingOptions,
     targets: Sequence[float],
     test: str | os.PathLike[str] | None = None,
+    replace: bool = False,
 ) -> CalibrationReport:
     """Finds the settings of target speeds and stores them in the model directory.
 
@@ -98,13 +101,16 @@ def calibrate(
         targets: tokens per iteration.
         test: file of other source lines, decoded once for each target to check
             what the table promises; None for no check.
+        replace: whether the table may take the place of one from more lines.
 
     Raises:
-        UserError: a target cannot be reached, or a file is missing or damaged;
-            nothing is stored then.
+        UserError: no target can be reached, a file is missing or damaged or cannot
+            be written, or there is a table from more lines; nothing is stored then.
     """
-    load_calibration(model_dir)  # Fails before the work, not after it.
     lines, test_lines = _read(dev), _read(test) if test is not None else None
+    key = {name: getattr(options, name) for name in KEY_FIELDS}
+    # Fails before the work, not after it.
+    check_replacement(model_dir, key, None if replace else len(lines))
     if len(lines) < _FEW_LINES:
         logging.warning("%d lines are few: other text will differ", len(lines))
     count = 0
@@ -118,12 +124,11 @@ def calibrate(
         return speed
 
     points = find_settings(measure, options.heuristic, targets)
-    key = {name: getattr(options, name) for name in KEY_FIELDS}
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     table = SpeedTable(**key, points=points, num_lines=len(lines), text_sha256=digest)
     save_table(model_dir, table)
     logging.info("stored in %s", os.path.join(model_dir, CALIBRATION_FILE))
-    promises = [_promise(table, target) for target in targets]
+    promises = [_promise(table, target) for target in reachable(points, targets)]
     if test_lines is not None:
         promises = [
             dataclasses.replace(
@@ -131,7 +136,8 @@ def calibrate(
             )
             for p in promises
         ]
-    return CalibrationReport(options.heuristic, count, tuple(promises))
+    missed = out_of_reach(points, options.heuristic, targets)
+    return CalibrationReport(options.heuristic, count, tuple(promises), missed)
 
 
 def _promise(table: SpeedTable, target: float) -> Promise:

@@ -71,19 +71,54 @@ def find_settings(
             but all whole numbers next to a target tried.
 
     Returns:
-        The points, monotone, from slow to fast; each was measured.
+        The points, monotone, from slow to fast; each was measured. A target outside
+        of their speeds cannot be reached.
 
     Raises:
-        UserError: a target is slower or faster than any setting is.
+        UserError: no target can be reached; names the limit.
     """
     search = _Search(measure, heuristic, tolerance)
     for target in {min(targets) * (1 - _MARGIN), max(targets) * (1 + _MARGIN)}:
         search.measure(search.axis.setting(search.axis.guess(target)))
     search.reach(min(targets), -1)
     search.reach(max(targets), 1)
-    while targets := [target for target in targets if search.is_open(target)]:
-        search.close_in(max(targets, key=search.distance))
+    reached = reachable(search.points(), targets)
+    if not reached:
+        raise UserError(out_of_reach(search.points(), heuristic, targets))
+    while reached := [target for target in reached if search.is_open(target)]:
+        search.close_in(max(reached, key=search.distance))
     return search.points()
+
+
+def reachable(points: Sequence[Point], targets: Sequence[float]) -> list[float]:
+    """Returns the targets that lie between the ends of `find_settings`' points."""
+    return [t for t in targets if points[0].speedup <= t <= points[-1].speedup]
+
+
+def out_of_reach(
+    points: Sequence[Point], heuristic: str, targets: Sequence[float]
+) -> str:
+    """Names the other targets and the limit on their side; empty without any.
+
+    >>> out_of_reach([Point(0.9, 1), Point(9.0, 20)], "fixed_k", [3.0, 10.0, 12.0])
+    'target_speedup 10, 12: the fastest of fixed_k on this text is 9.00'
+
+    Args:
+        points: of `find_settings`.
+        heuristic: whose points these are.
+        targets: tokens per iteration, as the limit is.
+    """
+    low, high = points[0].speedup, points[-1].speedup
+    parts = []
+    for limit, speed, missed in (  # Rounded to what can be asked for.
+        ("slowest", math.ceil(low * 100) / 100, [t for t in targets if t < low]),
+        ("fastest", math.floor(high * 100) / 100, [t for t in targets if t > high]),
+    ):
+        if missed:
+            names = ", ".join(f"{target:g}" for target in missed)
+            what = f"the {limit} of {heuristic} on this text is {speed:.2f}"
+            parts.append(f"target_speedup {names}: {what}")
+    return "; ".join(parts)
 
 
 class _Search:
@@ -124,7 +159,10 @@ class _Search:
         return min(abs(target - speed) for speed in self._speeds.values())
 
     def reach(self, target: float, outward: int) -> None:
-        """Measures ever slower (-1) or faster (1) settings, up to beyond a target."""
+        """Measures ever slower (-1) or faster (1) settings, up to beyond a target.
+
+        It ends before that where there are no others.
+        """
         aim = target * (1 + outward * _MARGIN)
         stretch = self.axis.guess(1.0) - self.axis.guess(0.0)
         while True:
@@ -137,11 +175,7 @@ class _Search:
             if setting == outermost and is_whole_number(self._heuristic):
                 setting = self._next_whole(setting, outward)
             if setting in self._speeds:
-                limit = "slowest" if outward < 0 else "fastest"
-                raise UserError(
-                    f"target_speedup {target:g}: the {limit} of {self._heuristic} on "
-                    f"this text is {end.speedup:.2f} tokens per iteration"
-                )
+                return
             self.measure(setting)
             stretch *= 2
 

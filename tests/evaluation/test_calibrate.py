@@ -1,11 +1,13 @@
 """bin/calibrate.py and bin/decode.py --target_speedup, as a user runs them."""
 
+import errno
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from unittest import mock
 
@@ -155,7 +157,79 @@ def _options(model, **values):
         return decoding_options(model)
 
 
-def test_nothing_is_stored_if_a_target_cannot_be_reached(folder, tmp_path):
+def test_what_cannot_be_reached_is_named_and_the_rest_stored(calibrated, folder):
+    result = _run(
+        *("calibrate.py", folder),
+        model_dir=calibrated[0],
+        dev="dev.en",
+        heuristic="fixed_k",
+        length_beam=1,
+        target_speedup="2,30",
+    )
+    assert result.returncode == 1
+    line = "error: target_speedup 30: the fastest of fixed_k on this text is .*stored"
+    assert re.fullmatch(line, result.stderr.splitlines()[-1])
+    assert [row.split()[1] for row in result.stdout.splitlines()[2:-1]] == ["2"]
+    promise = load_calibration(calibrated[0]).promise(2.0, "fixed_k", 1)
+    assert promise.speedup == pytest.approx(2.0, abs=0.5)
+
+
+def test_a_teacher_is_refused_at_once(folder):
+    teacher = model_dir("teacher")
+    result = _run("calibrate.py", folder, model_dir=teacher, dev="dev.en")
+    assert result.returncode == 1
+    line = f"error: {teacher}: not a student but a teacher"
+    assert result.stderr.splitlines()[-1] == line
+
+
+def _refused(folder, model, line, **arguments):
+    """Checks that an error comes before anything is decoded."""
+    translator = mock.Mock()
+    options = UnmaskingOptions(length_beam=2)
+    with pytest.raises(UserError, match=line):
+        calibrate(translator, model, folder, options, _TARGETS, **arguments)
+    translator.translate.assert_not_called()
+
+
+def test_a_table_from_more_lines_is_refused_before_anything_is_decoded(
+    calibrated, folder, tmp_path
+):
+    few = tmp_path / "few.en"
+    few.write_text("\n".join(WORDS[:19]), "utf-8")
+    line = "is from 20 lines, a new one would be from 19; --replace"
+    _refused(few, calibrated[0], line)
+
+
+def test_replace_stores_a_table_from_fewer_lines(calibrated, folder, tmp_path):
+    shutil.copytree(calibrated[0], tmp_path / "model")
+    lines = (folder / "dev.en").read_text("utf-8").splitlines()[:19]
+    (tmp_path / "few.en").write_text("\n".join(lines), "utf-8")
+    result = _run(
+        *("calibrate.py", tmp_path),
+        model_dir="model",
+        dev="few.en",
+        length_beam=2,
+        target_speedup=2,
+        replace="true",
+    )
+    assert result.returncode == 0, result.stderr
+    (table,) = [
+        table
+        for table in load_calibration(tmp_path / "model").tables
+        if table.key == load_calibration(calibrated[0]).tables[0].key
+    ]
+    assert table.num_lines == 19
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_decoded(folder):
+    model = model_dir("student")
+    read_only = OSError(errno.EROFS, "Read-only file system")
+    with mock.patch.object(tempfile, "mkstemp", side_effect=read_only):
+        line = f"{model}/calibration.json: Read-only file system"
+        _refused(folder / "dev.en", model, line)
+
+
+def test_nothing_is_stored_if_no_target_can_be_reached(folder, tmp_path):
     shutil.copytree(model_dir("student"), tmp_path / "model")
     translator = load_translator(tmp_path / "model")
     with pytest.raises(UserError, match="the fastest of fixed_k on this text"):
@@ -174,11 +248,5 @@ def test_blank_lines_are_refused_before_anything_is_decoded(folder, tmp_path, bl
     path = tmp_path / "blank.en"
     path.write_text("\n \n\n")
     files = {"dev": folder / "dev.en", "test": folder / "test.en"} | {blank: path}
-    options = UnmaskingOptions(length_beam=2)
-    translator = mock.Mock()
-    with pytest.raises(UserError, match=f"{path}: all lines are blank"):
-        calibrate(
-            *(translator, model_dir("student"), files["dev"], options, _TARGETS),
-            files["test"],
-        )
-    translator.translate.assert_not_called()
+    line = f"{path}: all lines are blank"
+    _refused(files["dev"], model_dir("student"), line, test=files["test"])

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.speed_search import find_settings
+from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
 from cmlm_tf.speed_table import SpeedTable
 
 TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
@@ -85,14 +85,30 @@ def test_whole_numbers_next_to_a_target_are_all_tried(heuristic, curve):
         ("mask_predict", 30.0, "the fastest of mask_predict on this text is 9.00"),
     ],
 )
-def test_an_impossible_speed_names_the_limit(heuristic, target, message):
+def test_an_impossible_speed_is_named_and_the_others_found(heuristic, target, message):
     speeds = {
         "comb_thresh": lambda tau: min(0.9 - 2 * math.log(tau), 9.0),
         "fixed_k": lambda k: min(0.9 * k, 9.0),
         "mask_predict": lambda t: max(9.0 / t, 0.9),
     }
-    with pytest.raises(UserError, match=message):
-        find_settings(speeds[heuristic], heuristic, [2.0, target])
+    with pytest.raises(UserError, match=f"^target_speedup {target:g}: {message}$"):
+        find_settings(speeds[heuristic], heuristic, [target])
+    points = find_settings(speeds[heuristic], heuristic, [2.0, 3.0, target])
+    line = f"target_speedup {target:g}: {message}"
+    assert out_of_reach(points, heuristic, [2.0, 3.0, target]) == line
+    assert reachable(points, [2.0, 3.0, target]) == [2.0, 3.0]
+    table = _table(heuristic, points)
+    for wanted in (2.0, 3.0):
+        speed = speeds[heuristic](table.promise(wanted).setting)
+        assert abs(speed - wanted) <= (0.8 if heuristic != "comb_thresh" else 0.1)
+
+
+def test_speeds_on_both_sides_are_out_of_reach():
+    points = find_settings(lambda k: min(0.9 * k, 9.0), "fixed_k", [0.5, 2.0, 30.0])
+    line = out_of_reach(points, "fixed_k", [0.5, 2.0, 30.0])
+    assert line.startswith("target_speedup 0.5: the slowest of ") and line.endswith(
+        "; target_speedup 30: the fastest of fixed_k on this text is 9.00"
+    )
 
 
 def test_a_curve_with_steps_ends():
