@@ -6,7 +6,7 @@ from typing import Any
 
 from absl import flags
 
-from cmlm_tf import files
+from cmlm_tf import cli, files
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.options import UnmaskingOptions, parse_setting
@@ -34,6 +34,8 @@ def check_items(
         return len(items) >= least
 
     flags.register_validator(flag, check, "must not be empty")
+    if not least:
+        cli.allow_empty(flag)
 
 
 def check_span(flag: flags.FlagHolder) -> None:

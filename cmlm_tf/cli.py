@@ -1,6 +1,7 @@
 """How every command starts and how its errors reach the user."""
 
 import contextlib
+import math
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from cmlm_tf.errors import UserError
 INTERRUPTED = 130
 #: By `time.monotonic`, when the command began; what takes long is imported later.
 STARTED = time.monotonic()
+_MAY_BE_EMPTY: set[str] = set()
 
 # Fewer start-up notes of TensorFlow around the one line that a user needs. It is
 # read when TensorFlow is imported; the commands import this module before that.
@@ -46,6 +48,11 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     app.run(lambda arguments: _guarded(main, arguments), flags_parser=_parse_flags)
 
 
+def allow_empty(flag: flags.FlagHolder) -> None:
+    """Lets a flag be given as empty: for a list of which nothing is a choice, too."""
+    _MAY_BE_EMPTY.add(flag.name)
+
+
 def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
     try:
         rest = flags.FLAGS(arguments)
@@ -64,6 +71,7 @@ def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
     if len(rest) > 1:
         _fail(f"unexpected argument: {rest[1]}")
     _refuse_empty_flags()
+    _refuse_no_numbers()
     return rest
 
 
@@ -71,8 +79,17 @@ def _refuse_empty_flags() -> None:
     """Refuses flags such as `--output=$NOT_SET`; a config's fields can be empty."""
     for name in flags.FLAGS:
         flag = flags.FLAGS[name]
-        if "." not in name and flag.value == "" != flag.default:
+        is_given = "." not in name and flag.value != flag.default
+        if is_given and flag.value in ("", []) and name not in _MAY_BE_EMPTY:
             _fail(f"flag --{name} is empty")
+
+
+def _refuse_no_numbers() -> None:
+    """Refuses NaN, which no bound of a flag holds back."""
+    for name in flags.FLAGS:
+        value = flags.FLAGS[name].value
+        if isinstance(value, float) and math.isnan(value):
+            _fail(f"flag --{name}={value}: must be a number")
 
 
 def _guarded(main: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> None:

@@ -18,6 +18,11 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.files import new_folder
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "Config.")
+_PARTS = flags.DEFINE_list("parts", ["all"], "Which.")
+_OTHERS = flags.DEFINE_list("others", ["all"], "Which others, or none.")
+_MORE = flags.DEFINE_list("more", [], "Which more.")
+_SHARE = flags.DEFINE_float("share", 0.5, "How much.", 0.0, 1.0)
+cli.allow_empty(_OTHERS)
 _ACT = flags.DEFINE_string("act", "print", "What to do.")
 
 def main(argv):
@@ -96,6 +101,8 @@ def test_config_override(folder):
         (["--speed=3"], "Unknown command line flag 'speed'"),
         (["three"], "unexpected argument: three"),
         (["--act="], "flag --act is empty"),
+        (["--parts="], "flag --parts is empty"),
+        (["--share=nan"], "flag --share=nan: must be a number"),
         (
             ["--config=config.py", "--config.model.depth=9"],
             "unknown config field: 'depth'",
@@ -122,6 +129,11 @@ def test_what_a_user_can_mend_is_one_line(folder, arguments, line):
 def test_a_config_field_can_be_empty(folder):
     result = _run(folder, "--config=config.py", "--config.model.name=")
     assert (result.returncode, result.stdout) == (0, "7\n")
+
+
+def test_a_list_of_which_nothing_is_a_choice_can_be_empty(folder):
+    result = _run(folder, "--others=", "--more=")
+    assert (result.returncode, result.stdout) == (0, "[]\n")
 
 
 def test_mistyped_config_field_gets_a_suggestion(folder):
