@@ -10,12 +10,11 @@ Example:
 import tempfile
 from pathlib import Path
 
-import ctranslate2
 from absl import flags
 
-from benchmarks.ctranslate2_model import convert, token
 from cmlm_tf import cli
 from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.errors import needs_extra
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.translator import load_translator
 
@@ -27,6 +26,10 @@ _COMPUTE_TYPES = flags.DEFINE_list("compute_types", ["float32", "int8"], "To che
 
 def main(_) -> None:
     """Prints how many sentences have the same subwords."""
+    with needs_extra("benchmark"):
+        import ctranslate2
+
+        from benchmarks.ctranslate2_model import convert, token
     teacher = load_translator(_TEACHER_DIR.value, role="teacher")
     sources = teacher.subwords.encode(list(read_lines(_INPUT.value)))
     sources = [ids for ids in sources if 0 < len(ids) < teacher.model.config.max_length]

@@ -9,6 +9,7 @@ Example, for each heuristic:
   python benchmarks/serving_exactness.py EXPORT test.en out.jsonl thresh 1 64
 """
 
+import argparse
 import json
 import math
 import sys
@@ -22,24 +23,36 @@ _TOLERANCE = 1e-5
 
 def main() -> int:
     """Prints the differences for each batch size; returns 1 if there are any."""
-    export, source, decoded, heuristic, *sizes = sys.argv[1:]
-    lines = Path(source).read_bytes().split(b"\n")[:-1]
-    expected = [json.loads(line) for line in Path(decoded).open(encoding="utf-8")]
-    translate = tf.saved_model.load(export).signatures["serving_default"]
+    given = _arguments()
+    lines = given.source.read_bytes().split(b"\n")[:-1]
+    expected = [json.loads(line) for line in given.decoded.open(encoding="utf-8")]
+    translate = tf.saved_model.load(given.export).signatures["serving_default"]
     failed = False
-    for size in map(int, sizes):
+    for size in given.sizes:
         found = []
         for i in range(0, len(lines), size):
-            found += _ask(translate, lines[i : i + size], heuristic)
+            found += _ask(translate, lines[i : i + size], given.heuristic)
         wrong = [i for i, row in enumerate(found) if not is_same(row, expected[i])]
         scores = [abs(f[1] - e["score"]) for f, e in zip(found, expected, strict=True)]
         print(
-            f"{heuristic}, {len(found)} lines by {size}: {len(wrong)} differ "
+            f"{given.heuristic}, {len(found)} lines by {size}: {len(wrong)} differ "
             f"{wrong[:10]}, scores by at most {max(scores):.1e}",
             flush=True,
         )
         failed |= bool(wrong)
     return int(failed)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("export", help="folder of a version")
+    parser.add_argument("source", type=Path, help="source lines")
+    parser.add_argument("decoded", type=Path, help="their JSON lines")
+    parser.add_argument("heuristic", help="that they were decoded by")
+    parser.add_argument("sizes", type=int, nargs="+", help="lines of a request")
+    return parser.parse_args()
 
 
 def _ask(translate, lines, heuristic):
