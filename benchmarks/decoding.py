@@ -14,7 +14,6 @@ Examples:
 """
 
 import dataclasses
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +42,7 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.decoding_flags import refuse_flags
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.plots import STAMPS
-from cmlm_tf.files import atomic_write
+from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
@@ -281,9 +280,7 @@ def _write(rows: list[dict]) -> None:
         )
     }
     content = {**describe_machine(), "flags": given, "rows": rows}
-    with atomic_write(_OUTPUT.value) as temporary:
-        text = json.dumps(content, indent=1, default=str)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_json(_OUTPUT.value, content, default=str)  # A config is no JSON.
     logging.info("%s written", _OUTPUT.value)
 
 

@@ -31,7 +31,7 @@ from cmlm_tf.decoding.lengths import length_beam
 from cmlm_tf.decoding.loop import UnmaskTrace
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import write_json
+from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.search import StudentResult, unmask_sentences
 from cmlm_tf.shapes import BatchShapes

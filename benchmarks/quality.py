@@ -30,7 +30,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
-from cmlm_tf.files import write_json
+from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator

@@ -22,7 +22,7 @@ from ml_collections import config_flags
 
 from benchmarks.timing import device_names
 from cmlm_tf import cli
-from cmlm_tf.files import atomic_write
+from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
@@ -60,11 +60,9 @@ def main(_) -> None:
     figures["matrix_tflops"] = rate.operations * updates_per_second / 1e12
     figures["measured_peak_tflops"] = rate.measured / 1e12
     figures["share_of_peak"] = rate.share(updates_per_second)
-    text = json.dumps(figures, indent=1)
-    print(text)
+    print(json.dumps(figures, indent=1))
     if _OUTPUT.value:
-        with atomic_write(_OUTPUT.value) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_json(_OUTPUT.value, figures)
 
 
 def _random_batch(config: ml_collections.ConfigDict) -> dict[str, np.ndarray]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_writable, read_json, write_json
+from cmlm_tf.files import check_writable
+from cmlm_tf.json_files import read_json, write_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.speed_table import KEY_FIELDS, Point, SpeedTable
 

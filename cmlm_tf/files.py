@@ -5,21 +5,17 @@ import ctypes
 import errno
 import glob
 import hashlib
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from cmlm_tf.errors import UserError
 
 # Of Linux's renameat2: both paths are relative to the working directory; keep what
 # is there; exchange.
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
-#: Bytes of a JSON file; none that is written here comes near.
-LARGEST_JSON = 1 << 20
 _RANDOM_LENGTH = 8  # of the names that `tempfile` makes
 
 
@@ -271,40 +267,6 @@ def sha256_file(path: str | os.PathLike[str]) -> str:
     """Returns the hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def read_json(path: Path) -> Any:
-    """Reads a small JSON file that may come from others.
-
-    Raises:
-        UserError: it is missing, no regular file, too large or no JSON.
-    """
-    with errors_named(path):
-        size = path.stat().st_size
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder")
-    if not path.is_file() or size > LARGEST_JSON:
-        raise UserError(f"{path}: no file of at most {LARGEST_JSON} bytes")
-    try:
-        with errors_named(path):
-            return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid JSON: {error}") from error
-
-
-def write_json(path: str | os.PathLike[str], content: Any) -> None:
-    """Writes a value as indented JSON, the file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def json_hash(content: Any) -> str:
-    """Returns the SHA-256 of a value's JSON form, whatever the order of its keys.
-
-    >>> json_hash({"a": 1, "b": 2}) == json_hash({"b": 2, "a": 1})
-    True
-    """
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_sha256(path: Path, expected: str, named_in: Path) -> None:

@@ -16,7 +16,7 @@ from cmlm_tf.calibration import load_calibration, save_table
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.sentence_store import write_manifest
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import json_hash, read_json
+from cmlm_tf.json_files import json_hash, read_json
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
 from cmlm_tf.speed_table import Point, SpeedTable
 from cmlm_tf.training.journal import reading_hashed, resume, write_hashed

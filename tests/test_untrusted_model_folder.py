@@ -12,7 +12,8 @@ import pytest
 from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import json_hash, sha256_file
+from cmlm_tf.files import sha256_file
+from cmlm_tf.json_files import json_hash
 from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.translator import load_translator, make_translator
 from tests.tiny_models import model_dir

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named, json_hash, read_json, sha256_file
+from cmlm_tf.files import errors_named, sha256_file
+from cmlm_tf.json_files import json_hash, read_json
 
 SIDES = ("source", "target")
 

@@ -1,12 +1,11 @@
 """The quality-speed table as aligned Markdown and as JSON."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from cmlm_tf.files import atomic_write
+from cmlm_tf import json_files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +118,4 @@ def write_json(
         details: entries for the JSON object that holds the list "rows".
     """
     table = [dataclasses.asdict(row) for row in rows]
-    with atomic_write(path) as temporary:
-        text = json.dumps({**(details or {}), "rows": table}, indent=2)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    json_files.write_json(path, {**(details or {}), "rows": table})

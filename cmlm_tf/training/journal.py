@@ -7,7 +7,6 @@ after its last entry is cut off when the work goes on.
 import contextlib
 import dataclasses
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,13 +14,8 @@ from typing import Any
 
 from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import (
-    atomic_write,
-    errors_named,
-    json_hash,
-    read_json,
-    remove_leftovers,
-)
+from cmlm_tf.files import errors_named, remove_leftovers
+from cmlm_tf.json_files import json_hash, read_json, write_json
 
 SOURCE_FILE = "source.txt"
 TARGET_FILE = "target.txt"
@@ -164,9 +158,7 @@ def check_settings(
 
 def write_hashed(path: Path, content: dict[str, Any]) -> None:
     """Writes JSON with its own hash in it."""
-    content = {_SHA256: json_hash(content)} | content
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_json(path, {_SHA256: json_hash(content)} | content)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from absl import logging
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.shapes import require
-from cmlm_tf.files import json_hash, read_json, write_json
+from cmlm_tf.json_files import json_hash, read_json, write_json
 
 
 class PointStore:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import read_json
+from cmlm_tf.json_files import read_json
 
 _QUALITY: dict[str, Any] = dict.fromkeys(
     ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed"), float
