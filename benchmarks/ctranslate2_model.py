@@ -5,10 +5,10 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 
+from cmlm_tf.modeling.embedding import sinusoidal_positions
 from cmlm_tf.modeling.layers import (
     LAYER_NORM_EPSILON,
     MultiHeadAttention,
-    sinusoidal_positions,
 )
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, UNK_ID

@@ -114,9 +114,7 @@ def main(argv: Sequence[str]) -> None:
         raise UserError(
             f"--bleu_lines={_BLEU_LINES.value}: {_CORPUS.value} has {len(corpus)} lines"
         )
-    # Each its own: a model that is not compiled keeps a second embedding, which a
-    # compiled one would read too.
-    models = {xla: _load_models() for xla in map(_parse_xla, _XLA.value)}
+    models = _load_models()
     with tempfile.TemporaryDirectory() as scratch:
         rows = _measure(models, corpus, Path(scratch))
     if _PLOT.value:
@@ -149,10 +147,10 @@ def _check_flags() -> None:
 
 
 def _measure(
-    models: Mapping[str, Models], corpus: Sequence[tuple[str, str]], scratch: Path
+    models: Models, corpus: Sequence[tuple[str, str]], scratch: Path
 ) -> list[dict]:
     """Returns the rows of all batch sizes, which are written after each."""
-    subwords = SubwordModel(next(iter(models.values()))[0].subword_path)
+    subwords = SubwordModel(models[0].subword_path)
     sources, references = map(subwords.encode, zip(*corpus, strict=True))
     first, room = sources[: _BLEU_LINES.value], _room(models)
     check_room("--bleu_lines", first, room)
@@ -177,9 +175,9 @@ def _measure(
     return rows
 
 
-def _room(models: Mapping[str, Models]) -> int:
+def _room(models: Models) -> int:
     """Returns the most subwords of a sentence that all models take."""
-    student, teachers = next(iter(models.values()))
+    student, teachers = models
     every = [student.model, *(teacher.model for teacher in teachers.values())]
     return min(model.config.max_length for model in every) - 1
 
@@ -216,12 +214,11 @@ def _random(role: str, sizes: Mapping[str, Any]) -> LoadedModel:
         return random_model(role, config, subwords)
 
 
-def _systems(
-    models: Mapping[str, Models], batch_size: int, scratch: Path
-) -> dict[str, System]:
+def _systems(models: Models, batch_size: int, scratch: Path) -> dict[str, System]:
     systems = {}
+    student, teachers = models
     beam_sizes = [int(size) for size in _BEAM_SIZES.value]
-    for xla, (student, teachers) in models.items():
+    for xla in map(_parse_xla, _XLA.value):
         suffix = " xla" if xla == "true" else ""
         kwargs = {"sentences_per_batch": batch_size, "xla": xla == "true"}
         for which, teacher in teachers.items():
@@ -233,7 +230,6 @@ def _systems(
         for options in _student_options():
             name = f"{options.heuristic} {options.setting:g} b={_beam(options)}{suffix}"
             systems[name] = student_system(translator, options)
-    _, teachers = next(iter(models.values()))
     for compute_type in _CTRANSLATE2.value:
         for which, teacher in teachers.items():
             for beam_size in beam_sizes:

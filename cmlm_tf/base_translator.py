@@ -1,6 +1,7 @@
 """What the translators of student and teacher have alike: text in, text out."""
 
 import abc
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -64,8 +65,9 @@ class Translator(abc.ABC):
                 f"model has {size}"
             )
         self.model = loaded.model
-        if frozen and not xla:
-            self.model.embedding.freeze()
+        # Its own: other translators of the model have theirs, or none.
+        embedding = self.model.embedding
+        self._output_table = embedding.output_copy() if frozen and not xla else None
         self._packed_weights = PackedWeights(self.model) if frozen and xla else None
         self._shapes = BatchShapes(
             sentences_per_batch,
@@ -215,14 +217,25 @@ class Translator(abc.ABC):
             *args: nested tensors, None and numbers.
         """
         if key not in self._functions:
-            if self._packed_weights:
-                function = self._packed_weights.bind(function)
+            function = self._bind(function)
             graph = tf.function(function, autograph=False, jit_compile=self.xla)
             if not self._shapes.static:
                 specs = tf.nest.map_structure(_of_any_size, args)
                 graph.get_concrete_function(*specs)
             self._functions[key] = graph
         return self._functions[key](*args)
+
+    def _bind(self, function: Callable) -> Callable:
+        """Returns the same function, which reads this translator's copies."""
+        if self._packed_weights:
+            function = self._packed_weights.bind(function)
+
+        @functools.wraps(function)
+        def bound(*args):
+            with self.model.embedding.reading(self._output_table):
+                return function(*args)
+
+        return bound
 
 
 def _of_any_size(value: Any) -> Any:

@@ -4,8 +4,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translator import load_translator, make_translator
 from tests.tiny_models import model_dir
 
 LINES = [
@@ -45,6 +46,22 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(a.text, c.text)
             self.assertEqual(a.iterations, c.iterations)
             self.assertAllClose(a.score, c.score, atol=1e-3)
+
+    @parameterized.product(role=["teacher", "student"], xla=[False, True])
+    def test_translators_of_one_model_do_not_share_what_is_frozen(self, role, xla):
+        loaded = load_model(model_dir(role))
+        before = make_translator(loaded, xla=False)
+        expected = before.translate(LINES[:1])
+        table = loaded.model.embedding.table
+        table.assign(-table.numpy())
+        after = make_translator(loaded, xla=xla).translate(LINES[:1])
+        unfrozen = make_translator(loaded, xla=False, frozen=False)
+        other = unfrozen.translate(LINES[:1])
+        self.assertAllClose(after[0].score, other[0].score, atol=1e-3)
+        table.assign(-table.numpy())
+        again = before.translate(LINES[:1])
+        self.assertEqual(again, expected)
+        self.assertNotAllClose(after[0].score, expected[0].score)
 
     @parameterized.parameters(("teacher", 8), ("student", 8), ("student", 16))
     def test_static_shapes_under_xla_give_the_same(self, role, batch_size):

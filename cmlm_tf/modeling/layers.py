@@ -8,7 +8,6 @@ and the packed tokens of many candidates in iterative decoding.
 from collections.abc import Callable
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from cmlm_tf.modeling.config import TransformerConfig
@@ -199,63 +198,6 @@ class DecoderLayer(keras.layers.Layer):
         return x + self.dropout(y, training=training)
 
 
-class SharedEmbedding(keras.layers.Layer):
-    """One table for source, target and output, and sinusoidal positions."""
-
-    def __init__(self, config: TransformerConfig, **kwargs):
-        """Makes the table and the positions."""
-        super().__init__(**kwargs)
-        self._scale = config.model_dim**0.5
-        self._positions = sinusoidal_positions(config.max_length, config.model_dim)
-        self.table = self.add_weight(
-            name="table",
-            shape=[config.vocab_size, config.model_dim],
-            initializer=keras.initializers.RandomNormal(stddev=config.model_dim**-0.5),
-            autocast=False,
-        )
-        self.output_table: tf.Variable | None = None
-        self.built = True
-
-    def freeze(self) -> None:
-        """Keeps a copy of the table for `logits`, in the layout that suits a CPU.
-
-        The table must not change after that.
-        """
-        table = tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
-        self.output_table = tf.Variable(tf.transpose(table), trainable=False)
-
-    def call(self, ids: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-        """Embeds subwords at positions.
-
-        Args:
-            ids: int32 of any shape.
-            positions: int32 of the same shape, 0 for a sentence's first
-                subword, below `max_length`.
-
-        Returns:
-            float `[..., model_dim]` in the layer's compute dtype.
-        """
-        # Gathered before it is cast: the gradient of an id that occurs ten
-        # thousand times in a batch must not be summed in bfloat16.
-        embedded = tf.gather(tf.convert_to_tensor(self.table), ids)
-        embedded = tf.cast(embedded, tf.float32) * self._scale
-        embedded += tf.gather(tf.constant(self._positions), positions)
-        return tf.cast(embedded, self.compute_dtype)
-
-    def logits(self, states: tf.Tensor) -> tf.Tensor:
-        """Maps `[..., model_dim]` to float32 logits `[..., vocab_size]`."""
-        vocab_size, dim = self.table.shape
-        flat = tf.reshape(states, [-1, dim])
-        if self.output_table is None:
-            table = tf.cast(tf.convert_to_tensor(self.table), self.compute_dtype)
-            # With the table on the left a CPU takes half the time for few states.
-            logits = tf.transpose(tf.matmul(table, flat, transpose_b=True))
-        else:
-            logits = tf.matmul(flat, self.output_table)
-        logits = tf.cast(logits, tf.float32)
-        return tf.reshape(logits, tf.concat([tf.shape(states)[:-1], [vocab_size]], 0))
-
-
 def dense(
     inputs: int, outputs: int, activation: str | None = None
 ) -> keras.layers.Dense:
@@ -270,26 +212,6 @@ def layer_norm(dim: int) -> keras.layers.LayerNormalization:
     layer = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON)
     layer.build([None, dim])
     return layer
-
-
-def sinusoidal_positions(length: int, model_dim: int) -> np.ndarray:
-    """Returns the position table of Vaswani et al. (2017), section 3.5.
-
-    Args:
-        length: number of positions.
-        model_dim: width; even.
-
-    Returns:
-        float32 `[length, model_dim]`, sines in the first half, cosines in the
-        second.
-
-    >>> [f"{x:.4f}" for x in sinusoidal_positions(2, 2)[1]]  # sin(1), cos(1)
-    ['0.8415', '0.5403']
-    """
-    rates = 10000.0 ** (-np.arange(0, model_dim, 2) / model_dim)
-    angles = np.arange(length)[:, None] * rates[None, :]
-    table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    return table.astype(np.float32)
 
 
 def same_segment(targets: tf.Tensor, sources: tf.Tensor) -> tf.Tensor:

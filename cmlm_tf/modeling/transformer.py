@@ -4,10 +4,10 @@ import keras
 import tensorflow as tf
 
 from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.embedding import SharedEmbedding
 from cmlm_tf.modeling.layers import (
     DecoderLayer,
     EncoderLayer,
-    SharedEmbedding,
     attend,
     heads_first,
     layer_norm,

@@ -109,7 +109,7 @@ def make_engine(
 ) -> Engine:
     """Returns what decodes on a device; the student must not be trained then."""
     if device == "cpu":
-        student.embedding.freeze()
+        student.embedding.output_table = student.embedding.output_copy()
         return Engine(student, continuing_ids)
     return CompiledEngine(student, continuing_ids, device == "gpu", max_length_beam)
 
