@@ -80,6 +80,11 @@ class TrainingBatches:
         """Batches of an epoch, on average."""
         return sum(b.num_rows / b.shape[0] for b in self._buckets)
 
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """All `(rows, row_length)` of the batches."""
+        return [bucket.shape for bucket in self._buckets]
+
     def dataset(self, start_step: int = 0) -> tf.data.Dataset:
         """Returns `batches` as an endless dataset that works ahead.
 

@@ -7,7 +7,8 @@ the gradients, which the optimizer adds up, are those of one large batch.
 
 import abc
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import keras
@@ -109,6 +110,38 @@ class TrainingModel(keras.Model, abc.ABC):
         """Measures one batch; `means` has the results."""
         counts = _add_over_replicas(self.counts(batch))
         return self._record(_add_over_replicas(self._evaluate(batch)), counts)
+
+    def compile_shapes(
+        self, spec: dict[str, tf.TensorSpec], shapes: Sequence[tuple[int, int]]
+    ) -> None:
+        """Makes XLA compile forward and backward pass for all shapes at once.
+
+        Each runs on an empty batch. Weights, seeds and means stay what they are.
+
+        Args:
+            spec: what training's dataset says of its batches, by name.
+            shapes: `(rows, row_length)` of the batches.
+        """
+
+        def differentiate(batch: Batch) -> Scalars:
+            return self._differentiate(batch, self.counts(batch))[0]
+
+        # XLA knows a program by its name, which within a graph is another than
+        # outside, and training calls it within a graph.
+        graph = tf.function(differentiate, autograph=False)
+        run = graph.get_concrete_function(spec)
+
+        def run_empty(shape: tuple[int, int]) -> None:
+            # All may have no room in memory side by side; compiled they are.
+            with contextlib.suppress(tf.errors.ResourceExhaustedError):
+                run({name: tf.zeros(shape, tf.int32) for name in spec})
+
+        seeds = self.model.non_trainable_variables
+        kept = [tf.identity(seed.value) for seed in seeds]
+        with ThreadPoolExecutor(len(shapes)) as pool:
+            list(pool.map(run_empty, shapes))
+        for seed, value in zip(seeds, kept, strict=True):
+            seed.assign(value)
 
     def objective(self, means: dict[str, float]) -> float:
         """Returns the weighted sum of the terms, which training minimises."""

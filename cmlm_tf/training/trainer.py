@@ -26,6 +26,7 @@ from cmlm_tf.training.building import (
     start_of,
     transformer_config,
 )
+from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
 from cmlm_tf.training.dev_set import DevSet, TranslateFn, decoding_options
 from cmlm_tf.training.distribution import make_strategy, worker_index
@@ -176,15 +177,19 @@ class _Run:
 
     def _fit(self, training: TrainingModel, checkpoints: Checkpoints) -> None:
         start = self.state.step
+        batches = self._batches()
         dataset = with_decoder_inputs(
-            self._batches().dataset(start), self.config.role, self.config.seed, start
+            batches.dataset(start), self.config.role, self.config.seed, start
         )
         with self.interrupts.caught():
             try:
                 training.fit(
                     dataset,
                     steps_per_epoch=self.config.training.max_steps - start,
-                    callbacks=self._callbacks(training, checkpoints),
+                    callbacks=[
+                        *self._callbacks(training, checkpoints),
+                        *self._compilation(dataset, batches.shapes),
+                    ],
                     shuffle=False,  # It is shuffled.
                     verbose=0,
                 )
@@ -236,6 +241,14 @@ class _Run:
         counter = callbacks.StepCounter(self.state)
         check = callbacks.InterruptCheck(self.interrupts)
         return [counter, log, evaluation, saver, check]
+
+    def _compilation(
+        self, dataset: tf.data.Dataset, shapes: list[tuple[int, int]]
+    ) -> list[keras.callbacks.Callback]:
+        one_device = self.strategy is tf.distribute.get_strategy()
+        if self.config.training.jit_compile and one_device and len(shapes) > 1:
+            return [ShapeCompilation(dataset.element_spec, shapes)]
+        return []
 
     def _summary_writer(self) -> tf.summary.SummaryWriter:
         if self.worker:

@@ -150,6 +150,7 @@ class TrainingBatchesTest(tf.test.TestCase, parameterized.TestCase):
             b["target_ids"].shape for b in itertools.islice(several.batches(), 40)
         }
         self.assertEqual(shapes, {(12, 8), (4, 16)})
+        self.assertEqual(several.shapes, [(12, 8), (4, 16)])
         spec = several.dataset().element_spec["target_ids"]
         self.assertEqual(spec, tf.TensorSpec([None, None], tf.int32))
 

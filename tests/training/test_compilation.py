@@ -1,0 +1,83 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.training.building import build, transformer_config
+from tests.training.small_run import small_config
+
+# Where XLA writes its programs must be said before TensorFlow starts, hence a new
+# process.
+_TRAIN_WITH_AND_WITHOUT = """
+import pathlib, sys
+from unittest import mock
+from absl import logging
+from cmlm_tf.training.compilation import ShapeCompilation
+from cmlm_tf.training.dev_set import DevSet
+from cmlm_tf.training.trainer import train
+from tests.training.small_run import small_config
+
+logging.set_verbosity(logging.INFO)
+folder = pathlib.Path(sys.argv[1])
+config = small_config(folder)
+config.model.dropout = 0.1
+config.data.row_lengths = (16, 48)
+config.training.update(jit_compile=True, steps_per_execution=2, max_steps=4)
+config.training.checkpoint_every = 4
+with mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}):
+    train(config, folder / "side_by_side")
+    with mock.patch.object(ShapeCompilation, "on_train_begin"):
+        train(config, folder / "one_after_the_other")
+"""
+_RUNS, _SHAPES = 2, 2
+
+
+class ShapeCompilationTest(tf.test.TestCase):
+    @pytest.fixture(autouse=True)
+    def _setup(self, tmp_path):
+        self.folder = tmp_path
+
+    def checkpoint(self, run):
+        with np.load(self.folder / run / "checkpoint/step_000000004.npz") as file:
+            return [file[name] for name in file.files if name != "meta"]
+
+    def test_every_shape_is_compiled_once_and_training_is_the_same(self):
+        root, programs = Path(__file__).parents[2], self.folder / "programs"
+        environment = os.environ | {
+            "PYTHONPATH": str(root),
+            "XLA_FLAGS": f"--xla_dump_to={programs} --xla_backend_optimization_level=0",
+        }
+        command = [sys.executable, "-c", _TRAIN_WITH_AND_WITHOUT, self.folder]
+        process = subprocess.run(
+            command, check=True, cwd=root, env=environment, stderr=subprocess.PIPE
+        )
+        self.assertEqual(process.stderr.count(b"batches of 12 x 16 and 4 x 48"), 1)
+        compiled = list(programs.glob("*sums_and_gradients*before_optimizations*"))
+        self.assertLen(compiled, _RUNS * _SHAPES)
+        found = self.checkpoint("side_by_side")
+        expected = self.checkpoint("one_after_the_other")
+        tf.nest.map_structure(np.testing.assert_array_equal, found, expected)
+
+    def test_memory_for_all_shapes_at_once_is_not_needed(self):
+        def run_out(batch, counts):
+            def fail():
+                raise MemoryError
+
+            self.training.model.encoder.dropout.seed_generator.next()
+            return tf.py_function(fail, [], tf.float32), []
+
+        config = small_config(self.folder)
+        config.model.dropout = 0.1
+        sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+        self.training = build(config, sizes, tf.distribute.get_strategy())
+        self.training._differentiate = run_out
+        before = [v.numpy() for v in self.training.model.non_trainable_variables]
+        spec = {"target_segments": tf.TensorSpec([None, None], tf.int32)}
+        self.training.compile_shapes(spec, [(2, 4), (1, 8)])
+        after = [v.numpy() for v in self.training.model.non_trainable_variables]
+        tf.nest.map_structure(np.testing.assert_array_equal, after, before)
