@@ -33,6 +33,29 @@ _LARGEST_WHOLE = 1000
 _Gap = tuple[Point, Point]
 
 
+class UnreachableSpeed(UserError):
+    """A target is slower or faster than any setting is.
+
+    Attributes:
+        target: the speed, in tokens per iteration.
+    """
+
+    def __init__(self, target: float, heuristic: str, limit: str, speed: float):
+        """Says which target is out of reach.
+
+        Args:
+            target: the speed, in tokens per iteration.
+            heuristic: a key of `HEURISTICS`.
+            limit: `slowest` or `fastest`.
+            speed: that of the heuristic.
+        """
+        super().__init__(
+            f"target_speedup {target:g}: the {limit} of {heuristic} on this text is "
+            f"{speed:.2f} tokens per iteration"
+        )
+        self.target = target
+
+
 class _Axis(NamedTuple):
     """Where the settings of a heuristic lie, slow ones at low places.
 
@@ -74,7 +97,7 @@ def find_settings(
         The points, monotone, from slow to fast; each was measured.
 
     Raises:
-        UserError: a target is slower or faster than any setting is.
+        UnreachableSpeed: a target is slower or faster than any setting is.
     """
     search = _Search(measure, heuristic, tolerance)
     for target in {min(targets) * (1 - _MARGIN), max(targets) * (1 + _MARGIN)}:
@@ -138,10 +161,7 @@ class _Search:
                 setting = self._next_whole(setting, outward)
             if setting in self._speeds:
                 limit = "slowest" if outward < 0 else "fastest"
-                raise UserError(
-                    f"target_speedup {target:g}: the {limit} of {self._heuristic} on "
-                    f"this text is {end.speedup:.2f} tokens per iteration"
-                )
+                raise UnreachableSpeed(target, self._heuristic, limit, end.speedup)
             self.measure(setting)
             stretch *= 2
 

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.decoding.heuristics import MaskPredict
+from cmlm_tf.evaluation.figures.shapes import RANKS
 from cmlm_tf.modeling.output import ban
 from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
@@ -22,8 +23,6 @@ from cmlm_tf.special_ids import MASK_ID, PAD_ID
 NUM_PASSES = 5
 NUM_BINS = 10
 TEMPERATURES = tuple(round(0.6 + 0.1 * i, 1) for i in range(20))
-#: First ranks of the groups of ranks, counted from 1, the best.
-RANKS = (1, 2, 3, 5, 9, 17)
 _SENTENCES_PER_BATCH = 32
 
 
