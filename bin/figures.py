@@ -14,6 +14,7 @@ Examples:
 from absl import flags
 
 from cmlm_tf import cli
+from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.redraw import redraw_all
 from cmlm_tf.evaluation.figures.run import measure_figures
 
@@ -40,9 +41,21 @@ _SENTENCES_PER_BATCH = flags.DEFINE_integer(
 _XLA = flags.DEFINE_bool("xla", None, "As of bin/decode.py.")
 
 
+#: What --redraw does not need.
+_OF_MEASURING = (
+    *(_FIGURES, _LABEL, _STUDENT, _TEACHER, _DEV, _TEST, _MAX_LINES, _TIME_BUDGET),
+    *(_SENTENCES_PER_BATCH, _XLA),
+)
+
+
 def main(_) -> None:
-    """Measures or redraws and prints the files."""
+    """Measures or redraws, and prints the figures' JSON files or what was drawn."""
+    if _PAGE.present and not _REDRAW.value:
+        raise UserError("--page needs --redraw")
     if _REDRAW.value:
+        for flag in _OF_MEASURING:
+            if flag.present:
+                raise UserError(f"--{flag.name} does nothing with --redraw")
         paths = redraw_all(_OUTPUT_DIR.value, _PAGE.value)
     else:
         paths = measure_figures(

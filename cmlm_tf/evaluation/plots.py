@@ -31,6 +31,8 @@ SETTINGS = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "cmlm_tf",
+    # A dollar sign in a label is one.
+    "text.parse_math": False,
 }
 
 

@@ -33,6 +33,10 @@ _LARGEST_WHOLE = 1000
 _Gap = tuple[Point, Point]
 
 
+class NoSettings(UserError):
+    """No setting was found for any of the speeds."""
+
+
 class _Axis(NamedTuple):
     """Where the settings of a heuristic lie, slow ones at low places.
 
@@ -75,7 +79,7 @@ def find_settings(
         of their speeds cannot be reached.
 
     Raises:
-        UserError: no target can be reached; names the limit.
+        NoSettings: no target can be reached; names the limit.
     """
     search = _Search(measure, heuristic, tolerance)
     for target in {min(targets) * (1 - _MARGIN), max(targets) * (1 + _MARGIN)}:
@@ -84,7 +88,7 @@ def find_settings(
     search.reach(max(targets), 1)
     reached = reachable(search.points(), targets)
     if not reached:
-        raise UserError(out_of_reach(search.points(), heuristic, targets))
+        raise NoSettings(out_of_reach(search.points(), heuristic, targets))
     while reached := [target for target in reached if search.is_open(target)]:
         search.close_in(max(reached, key=search.distance))
     return search.points()
@@ -138,7 +142,7 @@ class _Search:
     def measure(self, setting: float) -> float:
         if setting not in self._speeds:
             if len(self._speeds) == _MOST_MEASUREMENTS:
-                raise UserError(
+                raise NoSettings(
                     f"{self._heuristic}: no settings for these speeds after "
                     f"{_MOST_MEASUREMENTS} decodings"
                 )

@@ -8,22 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cmlm_tf.evaluation.figures import claims_model
 from cmlm_tf.evaluation.figures.compare import (
     FAILS,
     HOLDS,
     NOT_DECIDED,
     SPEEDS,
     Difference,
+    Judged,
+    Results,
     Row,
     Scores,
     all_of,
     curve,
     difference,
-    gain,
     half_interval,
+    judge_gain,
 )
-
-Results = dict[str, dict[str, Any]]
 
 #: BLEU by which a system may be worse that is to be no worse.
 MARGIN = 0.1
@@ -61,38 +62,22 @@ def findings(results: Results) -> list[Finding]:
         Finding(claim, verdict, numbers, name)
         for name, judge in _JUDGES.items()
         if name in results
-        for claim, verdict, numbers in judge(results[name])
+        for claim, verdict, numbers in judge(results)
     ]
 
 
-#: Claim, verdict and numbers.
-_Judged = tuple[str, str, str]
-
-
-def _compare(
-    claim: str, rows: Sequence[Row], better: Row, worse: Row, passes: str = "slowest"
-) -> _Judged:
-    """Judges whether one system is better than another at equal speed."""
-    try:
-        gained, low, high = gain(rows, better, worse, passes)
-    except ValueError as error:
-        return claim, NOT_DECIDED, str(error)
-    speeds = f"from {low:g} to {high:g} tokens/iteration"
-    return claim, gained.verdict, f"{gained} BLEU on average {speeds}"
-
-
-def _tradeoff(result: dict[str, Any]) -> list[_Judged]:
-    rows = result["rows"]
+def _tradeoff(results: Results) -> list[Judged]:
+    rows = results["tradeoff"]["rows"]
     return [
         *_by_speed(rows, "slowest", ""),
         *_by_speed(rows, "selected", ", by the selected candidate's passes"),
     ]
 
 
-def _by_speed(rows: Sequence[Row], passes: str, suffix: str) -> list[_Judged]:
+def _by_speed(rows: Sequence[Row], passes: str, suffix: str) -> list[Judged]:
     """Judges what is claimed at equal speed; the paper leaves open whose passes."""
     found = [
-        _compare(claim + suffix, rows, {"system": better}, {"system": worse}, passes)
+        judge_gain(claim + suffix, rows, {"system": better}, {"system": worse}, passes)
         for better, worse, claim in (
             ("fixed_k", "mask_predict", "fixed K beats fixed T"),
             ("comb_thresh", "fixed_k", "comb-thresh beats fixed K"),
@@ -103,7 +88,7 @@ def _by_speed(rows: Sequence[Row], passes: str, suffix: str) -> list[_Judged]:
     return [*found, _loss(rows, passes, suffix)]
 
 
-def _loss(rows: Sequence[Row], passes: str, suffix: str) -> _Judged:
+def _loss(rows: Sequence[Row], passes: str, suffix: str) -> Judged:
     claim = (
         f"comb-thresh at {LOSS_SPEED:g} tokens/iteration loses less than {LOSS:g} BLEU "
         f"to the teacher{suffix}"
@@ -119,9 +104,17 @@ def _loss(rows: Sequence[Row], passes: str, suffix: str) -> _Judged:
     return claim, Difference(LOSS - lost.mean, lost.half).verdict, numbers
 
 
-def _strategies(result: dict[str, Any]) -> list[_Judged]:
+def _strategies(results: Results) -> list[Judged]:
+    rows = results["strategies"]["rows"]
+    wide = [row for row in rows if row["length_beam"] > _BEAMS]
+    no_worse_claim = "update-masked-sub is no worse than update-masked"
+    behind_claim = f"update-all is behind past b = {_BEAMS}"
+    if not wide:
+        numbers = f"no length beam is wider than {_BEAMS}"
+        claims = (no_worse_claim, behind_claim)
+        return [(claim, NOT_DECIDED, numbers) for claim in claims]
+
     def bleu(system: str) -> Scores:
-        wide = [r for r in result["rows"] if r["length_beam"] > _BEAMS]
         return Scores.of([row for row in wide if row["system"] == system])
 
     masked, sub, every = map(bleu, ("update_masked", "update_masked_sub", "update_all"))
@@ -130,13 +123,9 @@ def _strategies(result: dict[str, Any]) -> list[_Judged]:
     no_worse = change._replace(mean=change.mean + MARGIN)
     behind = [difference(other, every) for other in (sub, masked)]
     return [
+        (no_worse_claim, no_worse.verdict, f"{change} {name}"),
         (
-            "update-masked-sub is no worse than update-masked",
-            no_worse.verdict,
-            f"{change} {name}",
-        ),
-        (
-            f"update-all is behind past b = {_BEAMS}",
+            behind_claim,
             all_of(lead.verdict for lead in behind),
             f"update-masked-sub leads by {behind[0]}, update-masked by {behind[1]} "
             + name,
@@ -144,11 +133,17 @@ def _strategies(result: dict[str, Any]) -> list[_Judged]:
     ]
 
 
-def _passes(result: dict[str, Any]) -> list[_Judged]:
+def _passes(results: Results) -> list[Judged]:
     found = []
-    for target in sorted({row["target"] for row in result["rows"]}):
-        rows = [row for row in result["rows"] if row["target"] == target]
+    every = results["passes"]["rows"]
+    for target in sorted({row["target"] for row in every}):
+        rows = [row for row in every if row["target"] == target]
         most = max(row["iteration"] for row in rows)
+        claim = f"comb-thresh is ahead of fixed K over all passes, at {target:g}"
+        claim += " tokens/iteration"
+        if unmeasured := _unmeasured(rows, ("comb_thresh", "fixed_k")):
+            found.append((claim, NOT_DECIDED, unmeasured))
+            continue
 
         def bleu(system: str, rows: list[Row] = rows, most: int = most) -> Scores:
             chosen = [row for row in rows if row["system"] == system]
@@ -157,19 +152,26 @@ def _passes(result: dict[str, Any]) -> list[_Judged]:
             return Scores.of(chosen)
 
         lead = difference(bleu("comb_thresh"), bleu("fixed_k"))
-        claim = f"comb-thresh is ahead of fixed K over all passes, at {target:g}"
-        claim += " tokens/iteration"
         numbers = f"{lead} BLEU on average over {most} passes"
         found.append((claim, lead.verdict, numbers))
     return found
 
 
-def _lengths(result: dict[str, Any]) -> list[_Judged]:
+def _unmeasured(rows: Sequence[Row], systems: Sequence[str]) -> str:
+    """Names systems without a row: their speed was left out."""
+    found = {row["system"] for row in rows}
+    missing = [name.replace("_", "-") for name in systems if name not in found]
+    return f"not measured: {', '.join(missing)}" if missing else ""
+
+
+def _lengths(results: Results) -> list[Judged]:
+    measured = results["lengths"]["rows"]
+
     def mean(system: str, lengths: tuple[int, int]) -> Scores:
         first, last = lengths
         rows = [
             row
-            for row in result["rows"]
+            for row in measured
             if row["system"] == system and first <= row["first_length"] < last
         ]
         total = sum(row["count"] * row["mean"] for row in rows)
@@ -177,6 +179,8 @@ def _lengths(result: dict[str, Any]) -> list[_Judged]:
         return Scores(total / max(sum(row["count"] for row in rows), 1), half)
 
     def judge(claim: str, more: str, less: Sequence[str], lengths: tuple[int, int]):
+        if unmeasured := _unmeasured(measured, (more, *less)):
+            return claim, NOT_DECIDED, unmeasured
         means = {name: mean(name, lengths) for name in (more, *less)}
         if not all(scores.values for scores in means.values()):
             return claim, NOT_DECIDED, "no sentence is so long"
@@ -200,17 +204,20 @@ def _lengths(result: dict[str, Any]) -> list[_Judged]:
     ]
 
 
-def _close(claim: str, result: dict[str, Any], x_name: str) -> list[_Judged]:
+def _close(claim: str, result: dict[str, Any], x_name: str) -> list[Judged]:
     """Judges whether speeds on two texts are close, by the paper's two numbers.
 
-    These are of speeds from 1 to 11; faster ones do not count.
+    These are of speeds from 1 to 11; faster ones do not count. The deviation of the
+    errors is no interval: they are of one pair of texts.
     """
+    claim += f" ({MEAN_ERROR:g} on average, {LARGEST_ERROR:g} at most)"
+    if unmeasured := _unmeasured(result["rows"], ("comb_thresh",)):
+        return [(claim, NOT_DECIDED, unmeasured)]
     rows = [
         row
         for row in result["rows"]
         if row["system"] == "comb_thresh" and round(row[x_name]) <= SPEEDS[-1]
     ]
-    claim += f" ({MEAN_ERROR:g} on average, {LARGEST_ERROR:g} at most)"
     if not rows:
         return [(claim, NOT_DECIDED, f"all are faster than {SPEEDS[-1]:g}")]
     errors, speeds = [row["error"] for row in rows], [row[x_name] for row in rows]
@@ -218,56 +225,29 @@ def _close(claim: str, result: dict[str, Any], x_name: str) -> list[_Judged]:
     close = mean <= MEAN_ERROR and largest <= LARGEST_ERROR
     numbers = f"error {mean:.2f} on average, {largest:.2f} at most"
     numbers += f", at {min(speeds):.1f} to {max(speeds):.1f} tokens/iteration"
-    return [(claim, HOLDS if close else FAILS, numbers)]
+    if len(errors) > 1:
+        spread = f"{np.std(errors, ddof=1):.2f} over {len(errors)} speeds"
+        numbers += f"; standard deviation {spread}"
+    lines = (f"{number} lines of {name}" for name, number in result["lines"].items())
+    return [(claim, HOLDS if close else FAILS, f"{numbers}; {', '.join(lines)}")]
 
 
-def _dev_test(result: dict[str, Any]) -> list[_Judged]:
-    return _close("dev and test speed are close", result, "dev")
+def _dev_test(results: Results) -> list[Judged]:
+    return _close("dev and test speed are close", results["dev_test"], "dev")
 
 
-def _promises(result: dict[str, Any]) -> list[_Judged]:
-    return _close("speeds promised from dev are kept on test", result, "promised")
+def _promises(results: Results) -> list[Judged]:
+    claim = "speeds promised from dev are kept on test"
+    return _close(claim, results["promises"], "promised")
 
 
-def _probabilities(result: dict[str, Any]) -> list[_Judged]:
-    ranks = [
-        row
-        for row in result["rows"]
-        if row["temperature"] == 1.0 and row["group"].startswith("rank")
-    ]
-
-    def error(row: Row) -> Scores:
-        bins = ((count, (p * (1 - p)) ** 0.5) for count, _, p in row["bins"])
-        return Scores(100 * row["ece"], 100 * half_interval(bins))
-
-    claim = "probabilities of low ranks are worse calibrated"
-    verdict = difference(error(ranks[-1]), error(ranks[0])).verdict
-    errors = ((row["group"], *error(row)) for row in ranks)
-    shown = (f"{name}: {ece:.1f} ± {half:.1f} %" for name, ece, half, _ in errors)
-    return [(claim, verdict, f"ECE {', '.join(shown)}")]
-
-
-def _temperature(result: dict[str, Any]) -> list[_Judged]:
-    fitted = result["temperature"]
-    found = []
-    for system, name in (("comb_thresh", "comb"), ("fcomb_thresh", "fcomb")):
-        claim = f"better calibrated probabilities help {name}-thresh"
-        if fitted == 1.0:
-            numbers = "the fitted temperature is 1: nothing changes"
-            found.append((claim, NOT_DECIDED, numbers))
-        else:
-            scaled, plain = ({"system": system, "temperature": t} for t in (fitted, 1))
-            found.append(_compare(claim, result["rows"], scaled, plain))
-    return found
-
-
-_JUDGES: dict[str, Callable[[dict[str, Any]], list[_Judged]]] = {
+_JUDGES: dict[str, Callable[[Results], list[Judged]]] = {
     "tradeoff": _tradeoff,
     "strategies": _strategies,
     "passes": _passes,
     "lengths": _lengths,
     "dev_test": _dev_test,
     "promises": _promises,
-    "probabilities": _probabilities,
-    "temperature": _temperature,
+    "probabilities": claims_model.probabilities,
+    "temperature": claims_model.temperature,
 }

@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Row = dict[str, Any]
+#: What was measured on one model: the content of figures by their name.
+Results = dict[str, dict[str, Any]]
+#: Claim, verdict and numbers.
+Judged = tuple[str, str, str]
 
 HOLDS, FAILS, NOT_DECIDED = "holds", "fails", "not decided"
 SPEEDS = np.arange(1.0, 11.01, 0.25)
@@ -71,7 +75,7 @@ class Scores(NamedTuple):
         """Takes BLEU from rows of a figure."""
         values, halves = ([row[k] for row in rows] for k in ("bleu", "bleu_ci"))
         counts = {len(row.get("resampled", ())) for row in rows}
-        if len(counts) != 1 or 0 in counts:
+        if len(counts) != 1 or min(counts) < 2:
             return cls(values, halves)
         return cls(values, halves, np.array([row["resampled"] for row in rows]))
 
@@ -152,6 +156,18 @@ def gain(
         raise ValueError("no common speed")
     first, second = (scores.at(speeds, known) for known, scores in curves)
     return difference(first, second), float(speeds[0]), float(speeds[-1])
+
+
+def judge_gain(
+    claim: str, rows: Sequence[Row], better: Row, worse: Row, passes: str = "slowest"
+) -> Judged:
+    """Judges whether one system is better than another; arguments as of `gain`."""
+    try:
+        gained, low, high = gain(rows, better, worse, passes)
+    except ValueError as error:
+        return claim, NOT_DECIDED, str(error)
+    speeds = f"from {low:g} to {high:g} tokens/iteration"
+    return claim, gained.verdict, f"{gained} BLEU on average {speeds}"
 
 
 def curve(

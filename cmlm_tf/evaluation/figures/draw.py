@@ -32,7 +32,10 @@ def draw(result: Result, path: str | os.PathLike[str]) -> None:
 
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(6.0, 4.0), layout="constrained")
-        DRAWINGS[result["figure"]](figure, result)
+        if result["rows"]:
+            DRAWINGS[result["figure"]](figure, result)
+        else:
+            _nothing(figure)
         figure.axes[0].set_title(result["label"], fontsize=9, loc="left")
         save(figure, path)
 
@@ -57,6 +60,12 @@ def draw_tradeoffs(results: Sequence[Result], path: str | os.PathLike[str]) -> N
             axes.set_title(result["label"], fontsize=9, loc="left")
         figure.axes[0].legend(frameon=False, loc="lower left")
         save(figure, path)
+
+
+def _nothing(figure: "Figure") -> None:
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, "the text allows none of the speeds", ha="center")
 
 
 def _tradeoff(figure: "Figure", result: Result) -> None:
@@ -103,7 +112,10 @@ def _passes(figure: "Figure", result: Result) -> None:
 def _lengths(figure: "Figure", result: Result) -> None:
     name = "reference length in subwords (between ticks a bin, systems side by side)"
     axes = _axes(figure, name, "passes (mean, standard deviation)")
-    groups = list(_grouped(result["rows"], "system"))
+    # A bin of few sentences is left to the table: one could stretch the axis.
+    shown = [row for row in result["rows"] if row["count"] >= _FEWEST_SENTENCES]
+    shown = shown or result["rows"]
+    groups = list(_grouped(shown, "system"))
     for number, ((system,), rows) in enumerate(groups, start=1):
         # Side by side, so that error bars do not hide each other.
         offset = BIN_WIDTH * number / (len(groups) + 1) - 0.5
@@ -113,7 +125,7 @@ def _lengths(figure: "Figure", result: Result) -> None:
         name = f"{label(system)}, {rows[0]['setting']} ({speed:.1f})"
         style = _style(system) | {"elinewidth": 0.8}
         axes.errorbar(x, y, error, None, "", capsize=2, label=name, **style)
-    edges = _bin_edges(row["first_length"] for row in result["rows"])
+    edges = _bin_edges(row["first_length"] for row in shown)
     step = len(edges) // _MOST_LABELS + 1
     names = ["" if i % step else str(edge) for i, edge in enumerate(edges)]
     axes.set_xticks([edge - 0.5 for edge in edges], names)
@@ -122,6 +134,8 @@ def _lengths(figure: "Figure", result: Result) -> None:
     axes.legend(frameon=False, title="setting (tokens per iteration)")
 
 
+#: Of a bin of lengths that is drawn, if there is such a bin.
+_FEWEST_SENTENCES = 5
 #: Of bins of lengths; of more, some ticks stay without.
 _MOST_LABELS = 14
 

@@ -3,12 +3,20 @@
 Points are shared: a figure measures only what no earlier one has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from absl import logging
+
 from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.evaluation.figures.split import Split
 from cmlm_tf.evaluation.figures.workbench import Workbench
-from cmlm_tf.evaluation.speed_search import find_settings
+from cmlm_tf.evaluation.speed_search import (
+    NoSettings,
+    find_settings,
+    out_of_reach,
+    reachable,
+)
 from cmlm_tf.evaluation.sweep import describe
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.speed_table import Point, SpeedTable, is_faster
@@ -31,7 +39,9 @@ LENGTHS_SPEED = 5.0
 BIN_WIDTH = 5
 PROMISES = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 PASSES_SYSTEMS = ("mask_predict", "fixed_k", "comb_thresh")
+LENGTHS_SYSTEMS = ("mask_predict", "fixed_k", "thresh", "comb_thresh")
 DEV_TEST_SYSTEMS = ("comb_thresh", "fixed_k")
+TEMPERATURE_SYSTEMS = ("comb_thresh", "fcomb_thresh")
 Rows = list[dict[str, Any]]
 Result = dict[str, Any]
 QUALITY = ("bleu", "bleu_ci", "chrf", "slowest", "selected", "summed", "resampled")
@@ -51,7 +61,7 @@ def tradeoff(bench: Workbench) -> Result:
         system, setting = describe(options)
         point = bench.quality(options, bench.test)
         rows.append({"system": system, "setting": setting, **take(point, QUALITY)})
-    return {"rows": rows}
+    return {"length_beam": bench.length_beam, "rows": rows}
 
 
 def strategies(bench: Workbench) -> Result:
@@ -76,13 +86,18 @@ def strategies(bench: Workbench) -> Result:
 def lengths(bench: Workbench) -> Result:
     """Passes against the reference's length, at equal speed (section 4.3)."""
     rows, speeds = [], {}
-    for heuristic in ("mask_predict", "fixed_k", "thresh", "comb_thresh"):
+    left_out = _LeftOut("lengths")
+    for heuristic in LENGTHS_SYSTEMS:
 
         def speed(setting: float, heuristic: str = heuristic) -> float:
             options = UnmaskingOptions(heuristic, setting, length_beam=1)
             return bench.iterations(options, bench.test)["speed"]
 
-        points = find_settings(speed, heuristic, [LENGTHS_SPEED], tolerance=0.05)
+        points, reached = left_out.find(
+            speed, heuristic, [LENGTHS_SPEED], bench.test, tolerance=0.05
+        )
+        if not reached:
+            continue
         nearest = min(points, key=lambda p: abs(p.speedup - LENGTHS_SPEED))
         options = UnmaskingOptions(heuristic, nearest.setting, length_beam=1)
         point = bench.iterations(options, bench.test)
@@ -90,7 +105,7 @@ def lengths(bench: Workbench) -> Result:
         speeds[system] = {"setting": setting, "speed": point["speed"]}
         for row in by_length(point["lengths"]):
             rows.append({"system": system, "setting": setting, **row})
-    return {"rows": rows, "speeds": speeds}
+    return {"rows": rows, "speeds": speeds, **left_out.field}
 
 
 def by_length(table: dict[str, Sequence[int]]) -> Rows:
@@ -123,7 +138,8 @@ def passes(bench: Workbench) -> Result:
     `bleu_ci` is that at the end, at the nearest speed of the trade-off.
     """
     bench.expect(sum(len(SETTINGS[h]) + len(PASSES_SPEEDS) for h in PASSES_SYSTEMS))
-    rows = []
+    rows: Rows = []
+    left_out = _LeftOut("passes")
     for heuristic in PASSES_SYSTEMS:
         measured = {
             setting: bench.quality(options_of(bench, heuristic, setting), bench.test)
@@ -131,8 +147,13 @@ def passes(bench: Workbench) -> Result:
         }
         table = _speed_table(bench, heuristic, measured)
         for target in PASSES_SPEEDS:
-            within = min(max(target, table.points[0][0]), table.points[-1][0])
-            options = options_of(bench, heuristic, table.promise(within).setting)
+            slowest, fastest = table.points[0].speedup, table.points[-1].speedup
+            if not slowest <= target <= fastest:
+                span = f"{slowest:.2f} to {fastest:.2f} tokens per iteration"
+                reason = f"target_speedup {target:g}: {heuristic} has {span}"
+                left_out.add(bench.test, reason)
+                continue
+            options = options_of(bench, heuristic, table.promise(target).setting)
             point = bench.passes(options, bench.test)
             speed = point["slowest"]
             nearest = min(measured.values(), key=lambda p: abs(p["slowest"] - speed))
@@ -143,7 +164,7 @@ def passes(bench: Workbench) -> Result:
             for number, values in enumerate(zip(*lists.values(), strict=True), start=1):
                 numbered = zip(lists, values, strict=True)
                 rows.append(row | {"iteration": number, **dict(numbered)})
-    return {"rows": rows}
+    return {"length_beam": bench.length_beam, "rows": rows, **left_out.field}
 
 
 def dev_test(bench: Workbench) -> Result:
@@ -162,13 +183,14 @@ def dev_test(bench: Workbench) -> Result:
             row = {"system": system, "setting": text, "dev": dev, "test": test}
             rows.append(row | {"error": abs(dev - test)})
         errors[heuristic] = _error(rows, heuristic)
-    return {"rows": rows, "errors": errors}
+    return {"length_beam": bench.length_beam, "rows": rows, "errors": errors}
 
 
 def promises(bench: Workbench) -> Result:
     """Promised speed and what it is on test (see cmlm_tf.calibration)."""
     rows: Rows = []
     counts, errors = {}, {}
+    left_out = _LeftOut("promises")
     for heuristic in DEV_TEST_SYSTEMS:
         tried: set[float] = set()
 
@@ -177,8 +199,12 @@ def promises(bench: Workbench) -> Result:
             options = options_of(bench, heuristic, setting)
             return bench.quality(options, bench.dev)["slowest"]
 
-        table = _table(bench, heuristic, find_settings(speed, heuristic, PROMISES))
-        for target in PROMISES:
+        points, reached = left_out.find(speed, heuristic, PROMISES, bench.dev)
+        counts[heuristic] = len(tried)
+        if not reached:
+            continue
+        table = _table(bench, heuristic, points)
+        for target in reached:
             promise = table.promise(target)
             options = options_of(bench, heuristic, promise.setting)
             measured = bench.quality(options, bench.test)["slowest"]
@@ -187,8 +213,8 @@ def promises(bench: Workbench) -> Result:
             row |= {"promised": promise.speedup, "measured": measured}
             rows.append(row | {"error": abs(promise.speedup - measured)})
         errors[heuristic] = _error(rows, heuristic)
-        counts[heuristic] = len(tried)
-    return {"rows": rows, "errors": errors, "dev_decodings": counts}
+    found = {"rows": rows, "errors": errors, "dev_decodings": counts}
+    return {"length_beam": bench.length_beam, **found, **left_out.field}
 
 
 def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOptions:
@@ -199,6 +225,41 @@ def options_of(bench: Workbench, heuristic: str, setting: float) -> UnmaskingOpt
 def take(point: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns some fields of a point, those that it has."""
     return {name: point[name] for name in names if name in point}
+
+
+class _LeftOut:
+    """Speeds that a text does not allow: a figure does without them, and says so."""
+
+    def __init__(self, figure: str):
+        self._figure = figure
+        self._reasons: list[str] = []
+
+    @property
+    def field(self) -> dict[str, list[str]]:
+        """What the figure's result says of them: `left_out`, or nothing."""
+        return {"left_out": self._reasons} if self._reasons else {}
+
+    def add(self, split: Split, reason: str) -> None:
+        self._reasons.append(f"{split.name}: {reason}")
+        logging.warning("%s: %s; left out", self._figure, self._reasons[-1])
+
+    def find(
+        self,
+        speed: Callable[[float], float],
+        heuristic: str,
+        targets: Sequence[float],
+        split: Split,
+        **kwargs: float,
+    ) -> tuple[Sequence[Point], list[float]]:
+        """Returns the points of `find_settings`, and the targets that are reached."""
+        try:
+            points = find_settings(speed, heuristic, targets, **kwargs)
+        except NoSettings as error:
+            self.add(split, str(error))
+            return (), []
+        if missed := out_of_reach(points, heuristic, targets):
+            self.add(split, missed)
+        return points, reachable(points, targets)
 
 
 def _error(rows: Rows, system: str) -> dict[str, float]:

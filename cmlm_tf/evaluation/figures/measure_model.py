@@ -8,12 +8,14 @@ from cmlm_tf.evaluation.figures.measure import (
     MOST_BEAMS,
     QUALITY,
     SETTINGS,
+    TEMPERATURE_SYSTEMS,
     Result,
     Rows,
     options_of,
     take,
 )
-from cmlm_tf.evaluation.figures.workbench import Split, Workbench
+from cmlm_tf.evaluation.figures.split import Split
+from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.evaluation.sweep import describe
 
 #: Of the settings of the trade-off, every so many are tried at another temperature.
@@ -77,7 +79,7 @@ def temperature(bench: Workbench) -> Result:
     fitted = probabilities(bench)["temperature"]
     points = [
         (heuristic, value, setting)
-        for heuristic in ("comb_thresh", "fcomb_thresh")
+        for heuristic in TEMPERATURE_SYSTEMS
         for value in dict.fromkeys((1.0, fitted))
         for setting in SETTINGS[heuristic][::TEMPERATURE_STEP]
     ]
@@ -89,7 +91,8 @@ def temperature(bench: Workbench) -> Result:
         system, text = describe(options)
         row = {"system": system, "temperature": value, "setting": text}
         rows.append(row | take(point, QUALITY))
-    return {"rows": rows, "temperature": fitted}
+    found = {"rows": rows, "temperature": fitted}
+    return {"length_beam": bench.length_beam, **found}
 
 
 def length_classifier(bench: Workbench) -> Result:

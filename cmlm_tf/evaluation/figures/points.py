@@ -10,6 +10,7 @@ from typing import Any
 from absl import logging
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.figures.origin import check_same
 from cmlm_tf.evaluation.figures.shapes import require
 from cmlm_tf.json_files import json_hash, read_json, write_json
 
@@ -38,6 +39,25 @@ class PointStore:
         self.figure = ""
         self.expected: int | None = None
         self._count = 0
+        self._origin: dict[str, str] = {}
+
+    def keep_to(self, origin: dict[str, str]) -> None:
+        """Says what all points are of; new ones keep it. The log counts those kept.
+
+        Args:
+            origin: hashes and languages of models and texts, by field.
+
+        Raises:
+            UserError: a point in the folder is damaged, or of something else. Fields
+                that it lacks, as those of earlier versions do, can be anything.
+        """
+        self._origin = origin
+        paths = [p for p in self._folder.glob("*.json") if not p.name.startswith(".")]
+        for path in sorted(paths):
+            content = require(read_json(path), {"origin?": {str: str}}, str(path))
+            check_same(origin, content.get("origin", {}), path, "this run")
+        if paths:
+            logging.info("%s: %d points are kept", self._folder, len(paths))
 
     def begin(self, figure: str) -> None:
         """Counts points anew, for another figure."""
@@ -53,7 +73,8 @@ class PointStore:
         """Returns a point, measured unless it is there.
 
         Args:
-            key: all that the point depends on; can be written as JSON.
+            key: all that the point depends on beside the origin; can be written as
+                JSON.
             measure: called if need be; returns what can be written as JSON.
             shape: what a point from a file must hold; see `require`.
 
@@ -72,7 +93,8 @@ class PointStore:
             )
         result = measure()
         seconds = round(time.monotonic() - start, 2)
-        write_json(path, {"key": key, "seconds": seconds, "result": result})
+        content = {"key": key, "origin": self._origin, "seconds": seconds}
+        write_json(path, content | {"result": result})
         self.num_measured += 1
         total = self.expected or "as many as the search takes"
         place = f"{self.figure}: point {self._count} of {total}"

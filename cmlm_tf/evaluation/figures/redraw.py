@@ -4,18 +4,21 @@ import collections
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.claims import findings
+from cmlm_tf.evaluation.figures.compare import Results
 from cmlm_tf.evaluation.figures.draw import DRAWINGS, draw, draw_tradeoffs
-from cmlm_tf.evaluation.figures.page import as_markdown, figure_page, findings_page
-from cmlm_tf.evaluation.figures.shapes import read_figure
+from cmlm_tf.evaluation.figures.figure_files import read_figures
+from cmlm_tf.evaluation.figures.page import (
+    Model,
+    as_markdown,
+    figure_page,
+    findings_page,
+)
 from cmlm_tf.files import atomic_write
 
 _SUFFIXES = (".png", ".svg")
-#: What was measured on one model: the content of figures by their name.
-Results = dict[str, dict[str, Any]]
 
 
 def redraw_all(
@@ -30,58 +33,73 @@ def redraw_all(
             show all trade-offs.
 
     Returns:
-        The JSON files of the figures.
+        The files that were written.
 
     Raises:
-        UserError: there is none, or one is damaged.
+        UserError: there is no figure, one is damaged, or a folder has those of two
+            models; nothing is written then.
     """
-    paths = [p for n in DRAWINGS for p in sorted(Path(folder).rglob(f"{n}.json"))]
-    if not paths:
+    found = [p for n in DRAWINGS for p in sorted(Path(folder).rglob(f"{n}.json"))]
+    if not found:
         raise UserError(f"{folder}: no figure in it")
-    for path in paths:
-        redraw(path)
-    models = {
-        parent: write_claims(parent)
-        for parent in dict.fromkeys(path.parent for path in paths)
-    }
-    _compare(models, Path(folder), Path(page or Path(folder) / "findings.md"))
-    return paths
+    parents = dict.fromkeys(path.parent for path in found)
+    models = {parent: read_figures(parent) for parent in parents}
+    written = []
+    for parent, results in models.items():
+        for name in results:
+            written += redraw(parent, results, name)
+        written.append(write_claims(parent, results))
+    page = Path(page or Path(folder) / "findings.md")
+    return written + _compare(models, Path(folder), page)
 
 
-def redraw(path: Path) -> None:
-    """Writes table and plots beside a figure's JSON."""
-    result = read_figure(path)
-    for suffix in _SUFFIXES:
-        draw(result, path.with_suffix(suffix))
-    _write(path.with_suffix(".md"), figure_page(result))
+def redraw(folder: Path, results: Results, name: str) -> list[Path]:
+    """Writes table and plots of a figure.
 
-
-def write_claims(folder: Path) -> Results:
-    """Writes `claims.md`: the paper's claims as the folder's figures show them.
+    Args:
+        folder: gets them.
+        results: has the figure.
+        name: the figure's.
 
     Returns:
-        The figures.
+        The files.
     """
-    paths = (folder / f"{name}.json" for name in DRAWINGS)
-    results = {path.stem: read_figure(path) for path in paths if path.exists()}
-    _write(folder / "claims.md", as_markdown(findings(results)))
-    return results
+    paths = [folder / f"{name}{suffix}" for suffix in _SUFFIXES]
+    for path in paths:
+        draw(results[name], path)
+    table = folder / f"{name}.md"
+    _write(table, figure_page(results[name]))
+    return [*paths, table]
 
 
-def _compare(models: Mapping[Path, Results], folder: Path, page: Path) -> None:
-    """Writes what shows all models side by side."""
+def write_claims(folder: Path, results: Results) -> Path:
+    """Writes `claims.md`: the paper's claims as a model's figures show them.
+
+    Returns:
+        The file.
+    """
+    path = folder / "claims.md"
+    _write(path, as_markdown(findings(results)))
+    return path
+
+
+def _compare(models: Mapping[Path, Results], folder: Path, page: Path) -> list[Path]:
+    """Writes what shows all models side by side, and returns the files."""
     names = _names(models, folder)
-    found = {names[parent]: findings(results) for parent, results in models.items()}
-    parents = {name: parent for parent, name in names.items()}
-    _write(page, findings_page(parents, found, list(DRAWINGS), page))
-    tradeoffs = [
-        results["tradeoff"] | {"label": names[parent]}
+    shown = [
+        Model(names[parent], parent, results, findings(results))
         for parent, results in models.items()
-        if "tradeoff" in results
     ]
-    if tradeoffs:
-        for suffix in _SUFFIXES:
-            draw_tradeoffs(tradeoffs, folder / f"tradeoff_all{suffix}")
+    _write(page, findings_page(shown, list(DRAWINGS), page))
+    tradeoffs = [
+        model.results["tradeoff"] | {"label": model.name}
+        for model in shown
+        if "tradeoff" in model.results
+    ]
+    paths = [folder / f"tradeoff_all{suffix}" for suffix in _SUFFIXES if tradeoffs]
+    for path in paths:
+        draw_tradeoffs(tradeoffs, path)
+    return [page, *paths]
 
 
 def _names(models: Mapping[Path, Results], folder: Path) -> dict[Path, str]:
@@ -92,11 +110,16 @@ def _names(models: Mapping[Path, Results], folder: Path) -> dict[Path, str]:
     }
     counts = collections.Counter(labels.values())
     return {
-        parent: f"{label} ({parent.relative_to(folder)})"
+        parent: f"{label} ({_spelled(parent.relative_to(folder))})"
         if counts[label] > 1
         else label
         for parent, label in labels.items()
     }
+
+
+def _spelled(path: Path) -> str:
+    """Spells a path; bytes that are not UTF-8 become a replacement sign."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _write(path: Path, text: str) -> None:

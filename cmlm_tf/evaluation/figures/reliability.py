@@ -15,6 +15,8 @@ import tensorflow as tf
 
 from cmlm_tf.base_translator import Translator
 from cmlm_tf.decoding.heuristics import MaskPredict
+from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.figures.shapes import RANKS
 from cmlm_tf.modeling.output import ban
 from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
@@ -22,8 +24,6 @@ from cmlm_tf.special_ids import MASK_ID, PAD_ID
 NUM_PASSES = 5
 NUM_BINS = 10
 TEMPERATURES = tuple(round(0.6 + 0.1 * i, 1) for i in range(20))
-#: First ranks of the groups of ranks, counted from 1, the best.
-RANKS = (1, 2, 3, 5, 9, 17)
 _SENTENCES_PER_BATCH = 32
 
 
@@ -54,6 +54,9 @@ def predict_references(
         translator: of a student.
         sources: lines; pairs with an empty or too long side are left out.
         references: as many lines.
+
+    Raises:
+        UserError: no pair is left.
     """
     longest = translator.model.config.max_length - 1
     sides = (translator.subwords.encode(side) for side in (sources, references))
@@ -62,6 +65,8 @@ def predict_references(
         for source, target in zip(*sides, strict=True)
         if 0 < len(source) <= longest and 0 < len(target) <= longest
     ]
+    if not pairs:
+        raise UserError("probabilities: no pair of sentences fits the model")
     shapes = BatchShapes(_SENTENCES_PER_BATCH, longest + 1, static=False)
     parts: list[Predictions] = []
     step = tf.function(_make_step(translator), reduce_retracing=True)

@@ -2,17 +2,16 @@
 
 import dataclasses
 import functools
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from cmlm_tf.base_translator import Translator
-from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, resampled_bleu, sacre_bleu
 from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.shapes import POINTS
+from cmlm_tf.evaluation.figures.split import Split
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
@@ -24,54 +23,16 @@ from cmlm_tf.translator import load_translator
 #: BLEU after more passes than these is that of the end.
 MOST_PASSES = 25
 
+_LANGUAGES = ("source_language", "target_language")
 Options = UnmaskingOptions | BeamOptions
-
-
-@dataclasses.dataclass(frozen=True)
-class Split:
-    """One parallel text.
-
-    Attributes:
-        name: `dev` or `test`.
-        sources: its source lines.
-        references: as many target lines.
-    """
-
-    name: str
-    sources: tuple[str, ...]
-    references: tuple[str, ...]
-
-    @property
-    def key(self) -> dict[str, Any]:
-        """What a point depends on."""
-        text = "\n".join(self.sources + self.references)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        return {
-            "split": self.name,
-            "lines": len(self.sources),
-            "text_sha256": digest[:16],
-        }
-
-
-def read_split(name: str, corpus: str, most_lines: int | None) -> Split:
-    """Reads the first lines of a corpus; see `open_corpus`.
-
-    Raises:
-        UserError: it cannot be read, or all lines of a side are blank.
-    """
-    pairs = list(open_corpus(corpus))[:most_lines]
-    if not all(any(map(str.strip, side)) for side in zip(*pairs, strict=True)):
-        raise UserError(f"{name}: {corpus}: all lines of a side are blank")
-    sources, references = zip(*pairs, strict=True)
-    return Split(name, sources, references)
 
 
 class Workbench:
     """Measures points and keeps them; a model is loaded when it is needed.
 
     Attributes:
-        dev: the development set.
-        test: the test set.
+        splits: the texts at hand by name, `test` and perhaps `dev`.
+        origin: hashes and languages of models and texts.
         longest: the most subwords of a text that the student translates at once.
         length_beam: candidates where a figure says nothing else.
     """
@@ -81,7 +42,7 @@ class Workbench:
         store: PointStore,
         student_dir: str,
         teacher_dir: str,
-        dev: Split,
+        dev: Split | None,
         test: Split,
         **kwargs: Any,
     ):
@@ -90,22 +51,48 @@ class Workbench:
         Args:
             store: keeps the points.
             student_dir: model directory of the student.
-            teacher_dir: model directory of its teacher.
-            dev: the development set.
+            teacher_dir: model directory of its teacher; empty if no figure needs it.
+            dev: the development set, or None if no figure needs it.
             test: the test set.
             **kwargs: for `load_translator`.
 
         Raises:
-            UserError: a directory is no model of that role.
+            UserError: a directory is no model of that role, the models are of other
+                languages, or a point in the store is of something else.
         """
-        self.dev, self.test = dev, test
+        self.splits = {split.name: split for split in (dev, test) if split}
         self._store, self._kwargs = store, kwargs
-        self._folders = {"student": student_dir, "teacher": teacher_dir}
+        folders = {"student": student_dir, "teacher": teacher_dir}
+        self._folders = {role: folder for role, folder in folders.items() if folder}
         described = {k: read_description(v, k) for k, v in self._folders.items()}
+        for role, folder in self._folders.items():
+            for name in _LANGUAGES:
+                value, expected = (described[r][name] for r in (role, "student"))
+                if value != expected:
+                    raise UserError(
+                        f"{folder}: {name} is {value!r}, the student's {expected!r}"
+                    )
         self.longest = model_sizes(student_dir, described["student"]).max_length
         self.length_beam = min(5, self.longest)
         self._language = described["student"]["target_language"]
         self._hashes = {k: v["weights_sha256"][:16] for k, v in described.items()}
+        self.origin = {name: described["student"][name] for name in _LANGUAGES}
+        for role, description in described.items():
+            for name in ("weights_sha256", "subword_sha256"):
+                self.origin[f"{role}_{name}"] = description[name]
+        for name, split in self.splits.items():
+            self.origin[f"{name}_sha256"] = split.sha256
+        store.keep_to(self.origin)
+
+    @property
+    def dev(self) -> Split:
+        """The development set."""
+        return self.splits["dev"]
+
+    @property
+    def test(self) -> Split:
+        """The test set."""
+        return self.splits["test"]
 
     @functools.cached_property
     def student(self) -> StudentTranslator:
@@ -190,7 +177,8 @@ class Workbench:
                 ]
             }
 
-        return self.point("beams", options, split, {}, measure)
+        shape = {"beams": (POINTS["quality"],) * most}
+        return self.point("beams", options, split, {}, measure, shape)
 
     def _beam(self, translations, order, b, split):
         kept = [
@@ -265,10 +253,11 @@ class Workbench:
         split: Split,
         more: dict[str, Any],
         measure: Callable[[], dict[str, Any]],
+        shape: Any = None,
     ) -> dict[str, Any]:
         """Returns a point from the store, or measures it; see `PointStore.get`."""
         role = "teacher" if isinstance(options, BeamOptions) else "student"
         key = {"kind": kind, **split.key, "weights_sha256": self._hashes[role], **more}
         if options is not None:
             key |= {"options": dataclasses.asdict(options)}
-        return self._store.get(key, measure, POINTS[kind])
+        return self._store.get(key, measure, shape or POINTS[kind])

@@ -1,9 +1,12 @@
 """Claims are judged by their rules, on figures written here."""
 
+import statistics
+
 import pytest
 
 from cmlm_tf.evaluation.figures.claims import findings
 
+LINES = {"dev": 60, "test": 50}
 HOLDS, FAILS, NOT_DECIDED = "holds", "fails", "not decided"
 
 
@@ -53,13 +56,30 @@ def test_the_trade_off_is_judged_by_both_counts_of_passes():
     ]
 
 
+def _calibration(before, after, fitted=1.2):
+    rows = [
+        {"temperature": t, "group": group, "ece": ece, "bins": [[100, 0.5, 0.5]]}
+        for t, ece in ((1.0, before), (fitted, after))
+        for group in ("all", "rank 1")
+    ]
+    return {"rows": rows, "temperature": fitted}
+
+
+def _of_temperature(result, *calibration):
+    """What is said of comb-thresh and fcomb-thresh."""
+    results = {"temperature": result}
+    if calibration:
+        results["probabilities"] = _calibration(*calibration)
+    return [f for f in findings(results) if f.figure == "temperature"]
+
+
 def test_systems_without_a_common_speed_cannot_be_compared():
     rows = _line("comb_thresh", [(1.0, 9.0)], temperature=1.0)
     rows += _line("comb_thresh", [(3.0, 9.0)], temperature=1.2)
     rows += _line("fcomb_thresh", [(3.0, 9.0)], temperature=1.0)
     rows += _line("fcomb_thresh", [(3.0, 9.5)], temperature=1.2)
-    result = {"rows": rows, "temperature": 1.2}
-    assert _verdicts(temperature=result) == [NOT_DECIDED, HOLDS]
+    found = _of_temperature({"rows": rows, "temperature": 1.2}, 0.1, 0.05)
+    assert [finding.verdict for finding in found] == [NOT_DECIDED, HOLDS]
 
 
 @pytest.mark.parametrize(
@@ -139,9 +159,12 @@ def test_promised_and_measured_speed(errors, verdict):
         ]
         rows.append({"system": "comb_thresh", x_name: 12.0, "error": 5.0})
         rows.append({"system": "fixed_k", x_name: 3.0, "error": 5.0})
-        (finding,) = findings({name: {"rows": rows}})
+        (finding,) = findings({name: {"rows": rows, "lines": LINES}})
         assert finding.verdict == verdict
         assert f"at 2.0 to {len(errors) + 1}.0 tokens" in finding.numbers
+        spread = f"{statistics.stdev(errors):.2f} over {len(errors)} speeds"
+        assert f"; standard deviation {spread}; " in finding.numbers
+        assert finding.numbers.endswith("; 60 lines of dev, 50 lines of test")
 
 
 def test_probabilities():
@@ -168,10 +191,45 @@ def test_temperature():
         for t, bleu in ((1.0, 30.0), (1.2, 30.0 + gained)):
             rows += _line(system, [(1.0, bleu), (4.0, bleu)], temperature=t)
     result = {"rows": rows, "temperature": 1.2}
-    assert _verdicts(temperature=result) == [NOT_DECIDED, HOLDS]
-    found = findings({"temperature": result | {"temperature": 1.0}})
-    assert [finding.verdict for finding in found] == [NOT_DECIDED] * 2
-    assert all("the fitted temperature is 1" in finding.numbers for finding in found)
+    better = _of_temperature(result, 0.1, 0.05)
+    assert [finding.verdict for finding in better] == [NOT_DECIDED, HOLDS]
+    assert better[1].numbers.startswith("+0.50 ± ")
+    ece = "ECE on test 10.0 % without, {} % with temperature 1.2"
+    assert better[1].numbers.endswith(f"; {ece.format('5.0')}")
+    for scaled, calibration, why_not in (
+        (result | {"temperature": 1.0}, (), "the fitted temperature is 1: nothing"),
+        # Worse on test: that says nothing of better calibrated probabilities.
+        (result, (0.1, 0.12), f"not better calibrated: {ece.format('12.0')}"),
+        (result, (), "calibration on test is in the figure probabilities: not"),
+        (result, (0.1, 0.05, 1.3), "calibration on test is in the figure"),
+    ):
+        found = _of_temperature(scaled, *calibration)
+        assert [finding.verdict for finding in found] == [NOT_DECIDED] * 2
+        assert all(finding.numbers.startswith(why_not) for finding in found)
+
+
+def test_speeds_that_were_left_out_are_not_judged():
+    for name, x_name in (("dev_test", "dev"), ("promises", "promised")):
+        rows = [{"system": "fixed_k", x_name: 3.0, "error": 0.1}]
+        (finding,) = findings({name: {"rows": rows, "lines": LINES}})
+        assert finding.verdict == NOT_DECIDED
+        assert finding.numbers == "not measured: comb-thresh"
+    row = {"first_length": 1, "count": 100, "mean": 3.0, "std": 0.5}
+    found = findings({"lengths": {"rows": [row | {"system": "mask_predict"}]}})
+    assert [finding.verdict for finding in found] == [NOT_DECIDED] * 3
+    assert found[2].numbers == "not measured: thresh"
+    row = {"system": "fixed_k", "target": 5.0, "iteration": 1, "bleu": 9.0}
+    (finding,) = findings({"passes": {"rows": [row | {"bleu_ci": 1.0}]}})
+    assert finding[1:3] == (NOT_DECIDED, "not measured: comb-thresh")
+
+
+def test_narrow_length_beams_are_not_judged():
+    rows = [
+        {"system": system, "length_beam": b, "bleu": 30.0, "bleu_ci": 0.1}
+        for system in ("update_all", "update_masked", "update_masked_sub")
+        for b in (1, 2)
+    ]
+    assert _verdicts(strategies={"rows": rows}) == [NOT_DECIDED] * 2
 
 
 def test_figures_that_are_not_there_are_not_judged():

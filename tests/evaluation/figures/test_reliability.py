@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures import reliability
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.special_ids import MASK_ID
@@ -68,6 +69,11 @@ def test_forced_unmasking_is_that_of_a_plain_loop(translator):
     for array in (rows, expected):
         array[:] = array[np.lexsort(np.round(array[:, ::-1], 3).T)]
     np.testing.assert_allclose(rows, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_a_text_without_a_pair_that_fits_is_told(translator):
+    with pytest.raises(UserError, match="probabilities: no pair of sentences fits"):
+        reliability.predict_references(translator, ["", "a house"], ["Hund", ""])
 
 
 def test_expected_calibration_error_by_its_definition():

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,65 +11,22 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures import draw, measure, redraw, run, workbench
+from cmlm_tf.evaluation.figures import measure, points, run, workbench
 from cmlm_tf.evaluation.figures.redraw import redraw_all
 from cmlm_tf.evaluation.figures.run import FIGURES, measure_figures
-from tests.tiny_models import WORDS, model_dir
+from tests.evaluation.figures.tiny_run import (
+    SETTINGS,
+    SMALL,
+    measure_tiny,
+    result_of,
+    write_corpus,
+)
+from tests.tiny_models import model_dir
 
 _ROOT = Path(__file__).parents[3]
-
-#: A random model's probabilities are small.
-_SETTINGS = {
-    "mask_predict": (8, 4, 2),
-    "fixed_k": (1, 2, 4),
-    "thresh": (0.1, 0.001),
-    "comb_thresh": (0.1, 1e-4, 1e-8),
-    "fcomb_thresh": (0.1, 1e-8),
-}
-_SMALL = {
-    "SETTINGS": _SETTINGS,
-    "MOST_BEAMS": 3,
-    "LENGTHS_SPEED": 1.5,
-    "PASSES_SPEEDS": (1.2, 2.0),
-    "PROMISES": (1.5, 2.0),
-    "STRATEGY_ITERATIONS": 4,
-}
-
-
-def _measure(folder, names=("all",), **kwargs):
-    corpus = f"files:{folder}/a.en,{folder}/a.de"
-    models = str(model_dir("student")), str(model_dir("teacher"))
-    with (
-        mock.patch.multiple(measure, **_SMALL),
-        mock.patch.object(run.measure_model, "SETTINGS", _SETTINGS),
-        mock.patch.object(run.measure_model, "MOST_BEAMS", 3),
-    ):
-        return measure_figures(
-            names, folder / "out", "en-de, tiny", *models, corpus, corpus, **kwargs
-        )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with all figures in `out`; time was up once on the way."""
-    folder = tmp_path_factory.mktemp("figures")
-    for name, first in (("a.en", 0), ("a.de", 20)):
-        lines = (" ".join(WORDS[first + i : first + i + 4]) for i in range(6))
-        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
-    with pytest.raises(UserError, match="time is up after 0 new points"):
-        _measure(folder, deadline=time.monotonic())
-    assert not list((folder / "out").rglob("*.json"))
-    paths = _measure(folder)
-    assert [path.stem for path in paths] == list(FIGURES)
-    return folder
-
-
-def _result(folder, name):
-    return json.loads((folder / "out" / f"{name}.json").read_text("utf-8"))
 
 
 def test_a_second_run_loads_and_decodes_nothing(folder):
@@ -80,7 +36,7 @@ def test_a_second_run_loads_and_decodes_nothing(folder):
         mock.patch.object(workbench, "load_translator", fail),
         mock.patch.object(run, "redraw"),
     ):
-        _measure(folder, deadline=time.monotonic())
+        measure_tiny(folder, deadline=time.monotonic())
     assert {p: p.read_bytes() for p in before} == before
 
 
@@ -91,10 +47,11 @@ def test_points_of_earlier_versions_are_found_again(folder, tmp_path):
         content = json.loads(path.read_text("utf-8"))
         for result in [content["result"], *content["result"].get("beams", [])]:
             result.pop("resampled", None)
+        del content["origin"]
         path.write_text(json.dumps(content), "utf-8")
     fail = mock.Mock(side_effect=AssertionError("loaded"))
     with mock.patch.object(workbench, "load_translator", fail):
-        _measure(tmp_path)
+        measure_tiny(tmp_path)
     for path in (folder / "out").glob("*.md"):
         new = (tmp_path / "out" / path.name).read_text("utf-8")
         if path.name == "claims.md":
@@ -121,7 +78,7 @@ def test_points_of_several_folders_are_put_together_by_copying(folder, tmp_path)
             shutil.copy(path, points)
     fail = mock.Mock(side_effect=AssertionError("loaded"))
     with mock.patch.object(workbench, "load_translator", fail):
-        paths = _measure(tmp_path, deadline=time.monotonic())
+        paths = measure_tiny(tmp_path, deadline=time.monotonic())
     for path in [*paths, tmp_path / "out" / "claims.md"]:
         assert path.read_bytes() == (folder / "out" / path.name).read_bytes()
 
@@ -134,7 +91,9 @@ def test_all_is_drawn_anew_from_the_results(folder):
     assert "| claim | here |" in before[folder / "out" / "claims.md"].decode()
     for path in before:
         path.unlink()
-    assert len(redraw_all(folder)) == len(FIGURES)
+    written = redraw_all(folder)
+    assert {*before} | {folder / "findings.md"} < {*written}
+    assert all(path.exists() for path in written)
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -146,18 +105,18 @@ def test_a_plot_has_axes_with_units_and_its_label(folder, name):
     assert "en-de, tiny" in svg
     units = ("tokens per iteration", "subwords", "passes", "candidates", "%", "share")
     assert any(unit in svg for unit in units)
-    result = _result(folder, name)
+    result = result_of(folder, name)
     assert result["figure"] == name and result["lines"] == {"dev": 6, "test": 6}
     table = (folder / "out" / f"{name}.md").read_text("utf-8")
     assert table.count("\n|") == len(result["rows"]) + 2
 
 
 def test_every_setting_is_in_the_trade_off(folder):
-    rows = _result(folder, "tradeoff")["rows"]
-    counts = {system: 0 for system in ("teacher", *_SETTINGS)}
+    rows = result_of(folder, "tradeoff")["rows"]
+    counts = {system: 0 for system in ("teacher", *SETTINGS)}
     for row in rows:
         counts[row["system"]] += 1
-    assert counts == {"teacher": 2} | {k: len(v) for k, v in _SETTINGS.items()}
+    assert counts == {"teacher": 2} | {k: len(v) for k, v in SETTINGS.items()}
 
 
 def test_errors_are_those_of_the_rows(folder):
@@ -165,144 +124,112 @@ def test_errors_are_those_of_the_rows(folder):
         ("dev_test", "dev", "test"),
         ("promises", "promised", "measured"),
     ):
-        result = _result(folder, name)
+        result = result_of(folder, name)
         for system, error in result["errors"].items():
             rows = [row for row in result["rows"] if row["system"] == system]
             found = [abs(row[x] - row[y]) for row in rows]
             assert error["mean"] == pytest.approx(sum(found) / len(found))
             assert error["largest"] == pytest.approx(max(found))
     # dev and test are the same text here.
-    assert all(row["dev"] == row["test"] for row in _result(folder, "dev_test")["rows"])
-    assert _result(folder, "promises")["dev_decodings"]["comb_thresh"] >= 2
+    assert all(
+        row["dev"] == row["test"] for row in result_of(folder, "dev_test")["rows"]
+    )
+    assert result_of(folder, "promises")["dev_decodings"]["comb_thresh"] >= 2
 
 
 def test_strategies_begin_with_one_candidate(folder):
-    rows = _result(folder, "strategies")["rows"]
+    rows = result_of(folder, "strategies")["rows"]
     assert [row["length_beam"] for row in rows] == [1, 2, 3] * 3
-
-
-def test_the_command_redraws(folder, tmp_path):
-    path = tmp_path / "pair" / "dev_test.json"
-    path.parent.mkdir()
-    path.write_bytes((folder / "out" / path.name).read_bytes())
-    page = tmp_path / "docs" / "findings.md"
-    result = subprocess.run(
-        [sys.executable, str(_ROOT / "bin" / "figures.py"), "--redraw"]
-        + [f"--output_dir={tmp_path}", f"--page={page}"],
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.split() == [str(path)]
-    assert path.with_suffix(".png").exists() and path.with_suffix(".md").exists()
-    text = page.read_text("utf-8")
-    assert "| claim | figure | en-de, tiny |" in text
-    links = re.findall(r"\]\((\S+)\)", text)
-    assert links == ["../pair/dev_test.png", "../pair/dev_test.md"]
-
-
-def _copies(folder, tmp_path, *labels):
-    """Makes folders 0, 1, ... with a trade-off each."""
-    for number, label in enumerate(labels):
-        result = _result(folder, "tradeoff") | {"label": label}
-        (tmp_path / str(number)).mkdir()
-        path = tmp_path / str(number) / "tradeoff.json"
-        path.write_text(json.dumps(result), "utf-8")
-    with mock.patch.object(redraw, "redraw"):
-        redraw_all(tmp_path)
-    table = (tmp_path / "findings.md").read_text("utf-8")
-    return table, (tmp_path / "tradeoff_all.svg").read_text("utf-8")
-
-
-def test_models_are_drawn_side_by_side(folder, tmp_path):
-    table, svg = _copies(folder, tmp_path, "first pair", "second pair")
-    assert "first pair" in svg and "second pair" in svg
-    assert svg.count("quality (SacreBLEU)") == 2
-    assert "\n| claim | figure | first pair | second pair |\n" in table
-    assert "](0/tradeoff.png)" in table and "](1/tradeoff.png)" in table
-
-
-def test_models_of_one_label_are_told_apart_by_their_folders(folder, tmp_path):
-    table, svg = _copies(folder, tmp_path, "pair", "pair", "other")
-    assert "\n| claim | figure | pair (0) | pair (1) | other |\n" in table
-    assert "pair (0)" in svg and "pair (1)" in svg
-
-
-def test_a_temperature_of_1_is_said_once(tmp_path):
-    group = {"count": 9, "confidence": 0.5, "accuracy": 0.5, "ece": 0.1}
-    group |= {"bins": [[9, 0.5, 0.5]]}
-    summary = {"temperature": 1.0, "loss": 2.0, "all": group, "by_iteration": [group]}
-    summary["by_rank"] = [group | {"first_rank": rank} for rank in (1, 17)]
-    bench = mock.Mock()
-    bench.point.return_value = {"before": summary, "after": summary}
-    result = run.measure_model.probabilities(bench)
-    names = [row["group"] for row in result["rows"]]
-    assert names == ["all", "pass 1", "rank 1", "ranks from 17"]
-    assert result["loss"] == {"before": 2.0}
-    head = {"figure": "probabilities", "label": "", "lines": {"dev": 9}}
-    path = tmp_path / "probabilities.json"
-    path.write_text(json.dumps(head | result))
-    redraw.redraw(path)
-    notes = path.with_suffix(".md").read_text("utf-8").splitlines()[-3:]
-    assert notes == [
-        "- lines: dev 9",
-        "- temperature: 1, as fitted on dev: probabilities stay as they are",
-        "- loss: before 2.00",
-    ]
-
-
-def test_the_teacher_is_within_the_plot(folder):
-    """Beam search and greedy search are drawn, and no line is the plot's edge."""
-    result = _result(folder, "tradeoff")
-    axes = Figure().add_subplot()
-    draw._draw_tradeoff(axes, result)
-    lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
-    for setting, bleu in (("beam 5", 30.0), ("greedy", 20.0)):
-        row = next(row for row in result["rows"] if row["setting"] == setting)
-        assert set(lines[f"teacher, {setting}"]) == {row["bleu"]}
-        row["bleu"] = bleu
-    axes = Figure().add_subplot()
-    draw._draw_tradeoff(axes, result)
-    assert 30.0 < axes.get_ylim()[1] < 32.0
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path):
     with pytest.raises(UserError, match="best: not among all, tradeoff"):
         measure_figures(["best"], tmp_path, "", "s", "t", "", "")
-    with pytest.raises(UserError, match="--teacher is needed"):
+    with pytest.raises(UserError, match="--figures is empty: name some, or all"):
+        measure_figures([], tmp_path, "", "s", "t", "c", "c")
+    with pytest.raises(UserError, match="--teacher is needed for tradeoff: a model"):
         measure_figures(["all"], tmp_path, "", "s", "", "", "")
-    with pytest.raises(UserError, match="--dev is needed"):
+    with pytest.raises(UserError, match="--dev is needed for dev_test: a corpus"):
         measure_figures(["all"], tmp_path, "", "s", "t", "", "c")
+    for label in ("a\nb", "a\x07", "\udcff"):
+        with pytest.raises(UserError, match="^--label: '.*' must be one line of UTF-8"):
+            measure_figures(["all"], tmp_path, label, "s", "t", "c", "c")
     with pytest.raises(UserError, match="--time_budget must be a number"):
         measure_figures(["all"], tmp_path, "", "s", "t", "c", "c", deadline=math.nan)
     with pytest.raises(UserError, match="no figure in it"):
         redraw_all(tmp_path)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_damaged_figure_is_named(folder, tmp_path, name):
-    """Each field in turn is missing or of another type."""
-    result = _result(folder, name)
-    path = tmp_path / f"{name}.json"
-    row = result["rows"][-1]
-    last = f"rows[{len(result['rows']) - 1}]"
-    damaged = {f"{last}.{k}": [{**row, k: None}] for k in row} | {last: [1]}
-    damaged = {k: {"rows": result["rows"][:-1] + v} for k, v in damaged.items()}
-    damaged |= {k: {k: None} for k in result if k != "figure"} | {"rows": {"rows": []}}
-    for field, change in damaged.items():
-        path.write_text(json.dumps(result | change))
-        with pytest.raises(UserError) as error:
-            redraw_all(tmp_path)
-        assert str(error.value).startswith(f"{path}: {field}: must be")
-    del row[next(iter(row))]
-    path.write_text(json.dumps(result))
-    with pytest.raises(UserError, match="is missing"):
-        redraw_all(tmp_path)
-    for text in ("{", "[]"):
-        path.write_text(text)
-        with pytest.raises(UserError, match=f"{path}: "):
-            redraw_all(tmp_path)
+def test_only_what_the_figures_need_is_needed(tmp_path):
+    write_corpus(tmp_path)
+    names = ("length_classifier",)
+    measure_tiny(tmp_path, names, teacher_dir="", dev="")
+    result = result_of(tmp_path, "length_classifier")
+    assert result["lines"] == {"test": 6}
+    assert not [field for field in result["origin"] if "teacher" in field]
+    # What a figure does not tell may be anything.
+    measure_tiny(tmp_path, names)
+    assert result_of(tmp_path, "length_classifier")["lines"] == {"dev": 6, "test": 6}
+
+
+def test_a_run_says_how_many_points_are_kept(folder):
+    count = len(list((folder / "out" / "points").iterdir()))
+    with (
+        mock.patch.object(points.logging, "info") as info,
+        mock.patch.object(run, "redraw"),
+    ):
+        measure_tiny(folder, ["strategies"])
+    ((text, *arguments),) = (call.args for call in info.call_args_list)
+    assert text % tuple(arguments) == f"{folder}/out/points: {count} points are kept"
+
+
+def test_speeds_that_a_small_text_does_not_allow_are_left_out(tmp_path):
+    """Of one word a line: nothing has 1000 tokens per iteration."""
+    write_corpus(tmp_path, words=1)
+    fast = {"LENGTHS_SPEED": 1000.0, "PASSES_SPEEDS": (1000.0,)}
+    names = ["lengths", "promises", "passes"]
+    with (
+        mock.patch.dict(SMALL, fast | {"PROMISES": (1.0, 1000.0)}),
+        mock.patch.object(measure.logging, "warning") as warning,
+    ):
+        measure_tiny(tmp_path, names)
+    notices = [call.args[0] % call.args[1:] for call in warning.call_args_list]
+    for name, split in (("lengths", "test"), ("promises", "dev"), ("passes", "test")):
+        result = result_of(tmp_path, name)
+        assert all(line.startswith(f"{split}: ") for line in result["left_out"])
+        for line in result["left_out"]:
+            assert "target_speedup 1" in line and "tokens per iteration" in line
+            assert f"{name}: {line}; left out" in notices
+        table = (tmp_path / "out" / f"{name}.md").read_text("utf-8")
+        assert f"- left out: {result['left_out'][0]}" in table
+        assert (tmp_path / "out" / f"{name}.png").exists()
+    assert result_of(tmp_path, "lengths")["rows"] == []
+    claims = (tmp_path / "out" / "claims.md").read_text("utf-8")
+    assert "| not decided | not measured: " in claims
+    redraw_all(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("quality", {"bleu": 101.0}),
+        ("passes", {"resampled": [[1.0]] * 99}),
+        ("iterations", {"lengths": {"x": [1, 1, 1]}}),
+        ("iterations", {"lengths": {"3": [0, 1, 1]}}),
+        ("beams", {"beams": []}),
+        ("quality", {"slowest": 10**400}),
+    ],
+)
+def test_a_wrong_point_is_named(folder, tmp_path, kind, fields):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "out" / "points").iterdir():
+        content = json.loads(path.read_text("utf-8"))
+        if content["key"]["kind"] == kind and content["key"]["split"] == "test":
+            content["result"] |= fields
+            path.write_text(json.dumps(content), "utf-8")
+    (field,) = fields
+    with pytest.raises(UserError, match=rf"points/\w+.json: result.{field}"):
+        measure_tiny(tmp_path)
 
 
 def test_the_time_budget_counts_from_the_start_of_the_command(folder, tmp_path):

@@ -11,7 +11,8 @@ from cmlm_tf.evaluation.bleu import CorpusScore, resampled_bleu
 from cmlm_tf.evaluation.figures import workbench
 from cmlm_tf.evaluation.figures.lengths import predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
-from cmlm_tf.evaluation.figures.workbench import Split, Workbench, read_split
+from cmlm_tf.evaluation.figures.split import Split, read_split
+from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator
 from tests.tiny_models import WORDS, model_dir
