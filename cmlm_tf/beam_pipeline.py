@@ -17,8 +17,10 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions, SetupOptions
 from apache_beam.utils.shared import Shared
 
+from cmlm_tf.calibration import model_files
 from cmlm_tf.data.text_files import decode_line, one_line
 from cmlm_tf.errors import UserError
+from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.translator import load_translator
 
 #: Lines of a block: enough to sort them into batches of like length.
@@ -140,9 +142,16 @@ def translate_shards(
         The output files, in the order of the input files.
 
     Raises:
-        UserError: no file matches.
+        UserError: no file matches, or an output would overwrite an input or the model.
     """
     shards = find_shards(pattern, output)
+    refuse_overwriting(
+        {f"the output of {shard.source}": shard.target for shard in shards},
+        {
+            **{f"the input {shard.source}": shard.source for shard in shards},
+            **model_files(model_dir),
+        },
+    )
     pipeline_options = PipelineOptions(shlex.split(beam_options))
     pipeline_options.view_as(SetupOptions).save_main_session = False
     with beam.Pipeline(options=pipeline_options) as pipeline:

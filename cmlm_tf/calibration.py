@@ -14,7 +14,7 @@ from typing import Any
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import atomic_write, read_json
-from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.modeling.model_dir import MODEL_FILES, read_description
 from cmlm_tf.speed_table import KEY_FIELDS, Point, SpeedTable
 
 CALIBRATION_FILE = "calibration.json"
@@ -65,6 +65,14 @@ class Calibration:
     ) -> float:
         """Returns the setting of `promise`, which takes the same arguments."""
         return self.promise(target_speedup, heuristic, *args, **kwargs).setting
+
+
+def model_files(model_dir: str | os.PathLike[str]) -> dict[str, Path]:
+    """Returns the files of a model directory, there or not, by what they are."""
+    return {
+        f"{name} of the model": Path(model_dir) / name
+        for name in (*MODEL_FILES, CALIBRATION_FILE)
+    }
 
 
 def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:

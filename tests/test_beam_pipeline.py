@@ -83,6 +83,19 @@ def test_no_input(tmp_path):
         find_shards(f"{tmp_path}/in-*", "out")
 
 
+@pytest.mark.parametrize("name", ["in-00001-of-00003", "in-00000-of-00003"])
+def test_inputs_and_model_are_not_overwritten(tmp_path, name):
+    from cmlm_tf.beam_pipeline import translate_shards
+
+    write_shards(tmp_path)
+    (tmp_path / "in-b").rename(tmp_path / name)
+    with pytest.raises(UserError, match=f"{name}: named for the output of .*/in-"):
+        translate_shards(
+            f"{tmp_path}/in-*", f"{tmp_path}/in", str(model_dir("student")), None
+        )
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_the_command(tmp_path):
     write_shards(tmp_path)
     command = [sys.executable, ROOT / "bin" / "beam_decode.py"]
