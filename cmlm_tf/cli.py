@@ -17,6 +17,7 @@ from cmlm_tf.errors import UserError
 INTERRUPTED = 130
 #: By `time.monotonic`, when the command began; what takes long is imported later.
 STARTED = time.monotonic()
+_MAY_BE_EMPTY: set[str] = set()
 
 # Fewer start-up notes of TensorFlow around the one line that a user needs. It is
 # read when TensorFlow is imported; the commands import this module before that.
@@ -46,6 +47,11 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
     app.run(lambda arguments: _guarded(main, arguments), flags_parser=_parse_flags)
 
 
+def allow_empty(flag: flags.FlagHolder) -> None:
+    """Lets a flag be given as empty: for a list of which nothing is a choice, too."""
+    _MAY_BE_EMPTY.add(flag.name)
+
+
 def _parse_flags(arguments: Sequence[str]) -> Sequence[str]:
     try:
         rest = flags.FLAGS(arguments)
@@ -71,7 +77,8 @@ def _refuse_empty_flags() -> None:
     """Refuses flags such as `--output=$NOT_SET`; a config's fields can be empty."""
     for name in flags.FLAGS:
         flag = flags.FLAGS[name]
-        if "." not in name and flag.value == "" != flag.default:
+        is_given = "." not in name and flag.value != flag.default
+        if is_given and flag.value == "" and name not in _MAY_BE_EMPTY:
             _fail(f"flag --{name} is empty")
 
 

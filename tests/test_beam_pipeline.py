@@ -101,6 +101,7 @@ def test_the_command(tmp_path):
     command = [sys.executable, ROOT / "bin" / "beam_decode.py"]
     flags = [f"--model_dir={model_dir('student')}", f"--input={tmp_path}/in-a"]
     flags += [f"--output={tmp_path}/out", "--heuristic=fixed_k", "--length_beam=1"]
+    flags += ["--beam_options="]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [*command, *flags], capture_output=True, env=environment, text=True

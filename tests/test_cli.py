@@ -18,6 +18,8 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.files import new_folder
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "Config.")
+_NOTE = flags.DEFINE_string("note", "none", "May be empty.")
+cli.allow_empty(_NOTE)
 _ACT = flags.DEFINE_string("act", "print", "What to do.")
 
 def main(argv):
@@ -122,6 +124,11 @@ def test_what_a_user_can_mend_is_one_line(folder, arguments, line):
 def test_a_config_field_can_be_empty(folder):
     result = _run(folder, "--config=config.py", "--config.model.name=")
     assert (result.returncode, result.stdout) == (0, "7\n")
+
+
+def test_a_flag_of_which_nothing_is_a_choice_can_be_empty(folder):
+    result = _run(folder, "--note=")
+    assert (result.returncode, result.stdout) == (0, "[]\n")
 
 
 def test_mistyped_config_field_gets_a_suggestion(folder):
