@@ -142,7 +142,8 @@ def translate_shards(
         The output files, in the order of the input files.
 
     Raises:
-        UserError: no file matches, or an output would overwrite an input or the model.
+        UserError: no file matches, an output would overwrite an input or the model, or
+            Beam does not take its options.
     """
     shards = find_shards(pattern, output)
     refuse_overwriting(
@@ -152,9 +153,7 @@ def translate_shards(
             **model_files(model_dir),
         },
     )
-    pipeline_options = PipelineOptions(shlex.split(beam_options))
-    pipeline_options.view_as(SetupOptions).save_main_session = False
-    with beam.Pipeline(options=pipeline_options) as pipeline:
+    with _pipeline(beam_options) as pipeline:
         _ = (
             pipeline
             | "Shards" >> beam.Create(shards)
@@ -166,3 +165,12 @@ def translate_shards(
             | "Write" >> beam.Map(write_shard)
         )
     return [shard.target for shard in shards]
+
+
+def _pipeline(beam_options: str) -> beam.Pipeline:
+    try:
+        options = PipelineOptions(shlex.split(beam_options))
+        options.view_as(SetupOptions).save_main_session = False
+        return beam.Pipeline(options=options)
+    except ValueError as error:
+        raise UserError(f"beam_options {beam_options}: {error}") from error

@@ -96,6 +96,21 @@ def test_inputs_and_model_are_not_overwritten(tmp_path, name):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.parametrize(
+    ("beam_options", "reason"),
+    [("'", "No closing quotation"), ("--runner=Fast", "Unexpected .* runner: Fast")],
+)
+def test_options_that_beam_does_not_take(tmp_path, beam_options, reason):
+    from cmlm_tf.beam_pipeline import translate_shards
+
+    write_shards(tmp_path)
+    with pytest.raises(UserError, match=f"beam_options {beam_options}: {reason}"):
+        translate_shards(
+            *(f"{tmp_path}/in-*", f"{tmp_path}/out", str(model_dir("student")), None),
+            beam_options=beam_options,
+        )
+
+
 def test_the_command(tmp_path):
     write_shards(tmp_path)
     command = [sys.executable, ROOT / "bin" / "beam_decode.py"]
