@@ -26,8 +26,11 @@ _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The model.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Files, as a pattern.", required=True)
 _OUTPUT = flags.DEFINE_string("output", None, "Prefix of the results.", required=True)
 _BEAM_OPTIONS = flags.DEFINE_string(
-    "beam_options", "--runner=DirectRunner", "Flags of Beam and its runner, one string."
+    "beam_options",
+    "--runner=DirectRunner",
+    "Flags of Beam and its runner, one string; empty for none.",
 )
+cli.allow_empty(_BEAM_OPTIONS)
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 64, "Most sentences decoded side by side.", lower_bound=1
 )

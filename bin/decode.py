@@ -11,8 +11,10 @@ from absl import flags
 
 from cmlm_tf import cli
 from cmlm_tf.bulk import translate_file
+from cmlm_tf.calibration import model_files
 from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.evaluation.trace_page import trace_page
+from cmlm_tf.overwriting import STDIN, STDOUT, refuse_overwriting
 from cmlm_tf.pretrained import EN_DE_STUDENT
 from cmlm_tf.translator import load_translator
 
@@ -39,6 +41,18 @@ define_decoding_flags()
 def main(_) -> None:
     """Loads the model and translates."""
     values, options = flags.FLAGS, decoding_options(_MODEL_DIR.value)
+    refuse_overwriting(
+        {
+            "--output": _OUTPUT.value or STDOUT,
+            "--jsonl": values.jsonl,
+            "--trace": values.trace,
+        },
+        {
+            "--input": _INPUT.value or STDIN,
+            "--oracle_references": values.oracle_references,
+            **model_files(_MODEL_DIR.value),
+        },
+    )
     translator = load_translator(
         _MODEL_DIR.value,
         _DTYPE.value,

@@ -12,6 +12,7 @@ from absl import flags
 from cmlm_tf import cli
 from cmlm_tf.evaluation.bleu import NUM_RESAMPLES
 from cmlm_tf.evaluation.report import evaluate_files, write_report
+from cmlm_tf.overwriting import refuse_overwriting
 
 _HYPOTHESES = flags.DEFINE_string(
     "hypotheses", None, "Translations, one a line, not tokenised.", required=True
@@ -39,6 +40,10 @@ _JSON = flags.DEFINE_string("json", None, "File for the same figures as JSON.")
 def main(argv: Sequence[str]) -> None:
     """Prints the scores and writes them where --json says."""
     del argv
+    inputs = (_HYPOTHESES, _REFERENCES, _DECODED, _SOURCES)
+    refuse_overwriting(
+        {"--json": _JSON.value}, {f"--{flag.name}": flag.value for flag in inputs}
+    )
     report = evaluate_files(
         _HYPOTHESES.value,
         _REFERENCES.value,

@@ -10,6 +10,7 @@ from absl import flags
 
 from cmlm_tf import cli
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
+from cmlm_tf.overwriting import STDIN, STDOUT, refuse_overwriting
 from cmlm_tf.serving.client import PROTOCOLS, Calling, translate_file
 
 _SERVER = flags.DEFINE_string("server", None, "host:port.", required=True)
@@ -43,6 +44,9 @@ for _flag in _OPTIONS["length_beam"], _OPTIONS["max_iterations"]:
 
 def main(_) -> None:
     """Translates."""
+    refuse_overwriting(
+        {"--output": _OUTPUT.value or STDOUT}, {"--input": _INPUT.value or STDIN}
+    )
     calling = Calling(
         _SERVER.value,
         _PROTOCOL.value,

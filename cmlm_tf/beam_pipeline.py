@@ -17,8 +17,10 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions, SetupOptions
 from apache_beam.utils.shared import Shared
 
+from cmlm_tf.calibration import model_files
 from cmlm_tf.data.text_files import decode_line, one_line
 from cmlm_tf.errors import UserError
+from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.translator import load_translator
 
 #: Lines of a block: enough to sort them into batches of like length.
@@ -140,12 +142,18 @@ def translate_shards(
         The output files, in the order of the input files.
 
     Raises:
-        UserError: no file matches.
+        UserError: no file matches, an output would overwrite an input or the model, or
+            Beam does not take its options.
     """
     shards = find_shards(pattern, output)
-    pipeline_options = PipelineOptions(shlex.split(beam_options))
-    pipeline_options.view_as(SetupOptions).save_main_session = False
-    with beam.Pipeline(options=pipeline_options) as pipeline:
+    refuse_overwriting(
+        {f"the output of {shard.source}": shard.target for shard in shards},
+        {
+            **{f"the input {shard.source}": shard.source for shard in shards},
+            **model_files(model_dir),
+        },
+    )
+    with _pipeline(beam_options) as pipeline:
         _ = (
             pipeline
             | "Shards" >> beam.Create(shards)
@@ -157,3 +165,12 @@ def translate_shards(
             | "Write" >> beam.Map(write_shard)
         )
     return [shard.target for shard in shards]
+
+
+def _pipeline(beam_options: str) -> beam.Pipeline:
+    try:
+        options = PipelineOptions(shlex.split(beam_options))
+        options.view_as(SetupOptions).save_main_session = False
+        return beam.Pipeline(options=options)
+    except ValueError as error:
+        raise UserError(f"beam_options {beam_options}: {error}") from error

@@ -54,11 +54,8 @@ def translate_file(
 
     Raises:
         UserError: a missing file, references that are not UTF-8, files of different
-            lengths, one for two purposes. Only stdout and pipes can hold a part then.
+            lengths. Only stdout and pipes can hold a part then.
     """
-    for path, what in ((output, "translations"), (source, "input")):
-        if path and jsonl and os.path.realpath(path) == os.path.realpath(jsonl):
-            raise UserError(f"{path}: named for the {what} and for the JSON lines")
     source = source or stdin_path()
     counter = Progress(_num_lines(source, references), "lines", "translating")
     num_split = num_bad = num_lines = 0

@@ -14,7 +14,7 @@ from typing import Any
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import check_writable
 from cmlm_tf.json_files import read_json, write_json
-from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.modeling.model_dir import MODEL_FILES, read_description
 from cmlm_tf.speed_table import KEY_FIELDS, Point, SpeedTable
 
 CALIBRATION_FILE = "calibration.json"
@@ -68,6 +68,14 @@ class Calibration:
     def table(self, key: Mapping[str, Any]) -> SpeedTable | None:
         """Returns the table for a way of decoding (`SpeedTable.key`), if there is."""
         return next((table for table in self.tables if table.key == key), None)
+
+
+def model_files(model_dir: str | os.PathLike[str]) -> dict[str, Path]:
+    """Returns the files of a model directory, there or not, by what they are."""
+    return {
+        f"{name} of the model": Path(model_dir) / name
+        for name in (*MODEL_FILES, CALIBRATION_FILE)
+    }
 
 
 def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:

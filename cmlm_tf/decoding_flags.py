@@ -124,7 +124,6 @@ def decoding_options(
     for name, other in _NEEDS.items():
         if values[name] and not values[other]:
             raise UserError(f"--{name} needs --{other}")
-    _check_page(values)
     if role == "teacher":
         flags_of_students = _STUDENT_FLAGS + _UNMASKING_FLAGS + _SETTING_FLAGS
         _refuse(values, flags_of_students, "needs a student model")
@@ -167,15 +166,6 @@ def _calibrated(
 def refuse_flags(names: Sequence[str], reason: str) -> None:
     """Raises a `UserError` if one of these flags is given."""
     _refuse(flags.FLAGS.flag_values_dict(), names, reason)
-
-
-def _check_page(values):
-    """Refuses a page in a file that something else is written to."""
-    page = values["trace"]
-    for name in ("output", "jsonl"):
-        other = values.get(name)
-        if page and other and os.path.realpath(page) == os.path.realpath(other):
-            raise UserError(f"{page}: named for --trace and for --{name}")
 
 
 def _given(values, names):

@@ -83,11 +83,40 @@ def test_no_input(tmp_path):
         find_shards(f"{tmp_path}/in-*", "out")
 
 
+@pytest.mark.parametrize("name", ["in-00001-of-00003", "in-00000-of-00003"])
+def test_inputs_and_model_are_not_overwritten(tmp_path, name):
+    from cmlm_tf.beam_pipeline import translate_shards
+
+    write_shards(tmp_path)
+    (tmp_path / "in-b").rename(tmp_path / name)
+    with pytest.raises(UserError, match=f"{name}: named for the output of .*/in-"):
+        translate_shards(
+            f"{tmp_path}/in-*", f"{tmp_path}/in", str(model_dir("student")), None
+        )
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("beam_options", "reason"),
+    [("'", "No closing quotation"), ("--runner=Fast", "Unexpected .* runner: Fast")],
+)
+def test_options_that_beam_does_not_take(tmp_path, beam_options, reason):
+    from cmlm_tf.beam_pipeline import translate_shards
+
+    write_shards(tmp_path)
+    with pytest.raises(UserError, match=f"beam_options {beam_options}: {reason}"):
+        translate_shards(
+            *(f"{tmp_path}/in-*", f"{tmp_path}/out", str(model_dir("student")), None),
+            beam_options=beam_options,
+        )
+
+
 def test_the_command(tmp_path):
     write_shards(tmp_path)
     command = [sys.executable, ROOT / "bin" / "beam_decode.py"]
     flags = [f"--model_dir={model_dir('student')}", f"--input={tmp_path}/in-a"]
     flags += [f"--output={tmp_path}/out", "--heuristic=fixed_k", "--length_beam=1"]
+    flags += ["--beam_options="]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [*command, *flags], capture_output=True, env=environment, text=True

@@ -130,17 +130,6 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
             lines = file.read().split("\n")[:-1]
         self.assertEqual(lines, [record["text"] for record in self.records()])
 
-    def test_both_outputs_in_one_file_are_refused(self):
-        self.jsonl.symlink_to(self.output)
-        with self.assertRaisesRegex(UserError, "out.de: named for .* and for"):
-            self.translate()
-        self.assertFalse(self.output.exists())
-
-    def test_the_input_is_not_overwritten_by_json(self):
-        self.jsonl = self.source
-        with self.assertRaisesRegex(UserError, "named for the input and for"):
-            self.translate()
-
     def test_a_file_without_translations_is_not_left_behind(self):
         self.source = self.pipe("good\n" * 2)
         references = self.folder / "ref.de"

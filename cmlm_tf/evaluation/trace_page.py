@@ -11,32 +11,29 @@ import html
 import importlib.resources
 import math
 import os
-import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
 
 from cmlm_tf.base_translator import Translator
-from cmlm_tf.data.subwords import WORD_START
 from cmlm_tf.data.text_files import well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.evaluation.trace_cells import (
+    COLORS,
+    cell,
+    color_rules,
+    direction,
+    state,
+    visible,
+)
 from cmlm_tf.files import atomic_write
 from cmlm_tf.options import BeamOptions, UnmaskingOptions, parse_setting
 from cmlm_tf.translation import Candidate, Translation
 
 #: More make a page too long to read.
 MOST_SENTENCES = 1000
-
-#: The colour map cividis, told apart by colour-blind readers, from low to high.
-COLORS = (
-    "#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
-    "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
-)  # fmt: skip
-_FIRST_LIGHT = 5  # Of COLORS: dark text from here on.
-
-_BYTE = re.compile("<0x([0-7][0-9A-F])>")
 
 Watch = Callable[[Sequence[str], Sequence[str] | None], None]
 
@@ -113,7 +110,7 @@ class TracePage:
         return string.Template(template.read_text("utf-8")).substitute(
             title="How the translations were unmasked",
             summary=f"{count} of {self._num_lines} {noun}: {html.escape(names)}.",
-            colors=_color_rules(),
+            colors=color_rules(),
             scale="".join(
                 f'<span class="p{i}">{i / 10:.1f}</span>' for i in range(len(COLORS))
             ),
@@ -127,10 +124,10 @@ class TracePage:
             f"<section>{self._side(_name(options), translation)}</section>"
             for options, translation in zip(self._sides, shown, strict=True)
         )
-        state = "" if self._sentences else " open"
-        text = html.escape(line) if line.strip() else "(blank line)"
+        opened = "" if self._sentences else " open"
+        text = visible(line) if line.strip() else "(blank line)"
         return (
-            f'<details{state}><summary lang="{source}">{text}</summary>\n'
+            f'<details{opened}><summary lang="{source}" dir="auto">{text}</summary>\n'
             f'<div class="sides">{sides}</div></details>'
         )
 
@@ -143,7 +140,8 @@ class TracePage:
             caption = f"{html.escape(name)}{part}: {_passes(candidates[0].iterations)}"
             parts.append(
                 f'<h2>{caption}</h2><div class="scroll" tabindex="0" role="region" '
-                f'aria-label="{caption}"><table class="passes" lang="{target}">'
+                f'aria-label="{caption}" dir="{direction(candidates[0].text)}">'
+                f'<table class="passes" lang="{target}">'
                 f'<caption class="v">{caption}</caption><tbody>'
                 f"{''.join(self._rows(candidates[0]))}</tbody></table></div>"
                 f"{_candidate_table(candidates, target)}"
@@ -156,7 +154,7 @@ class TracePage:
         ids, mask = [-1] * length, [True] * length
         for number, step in enumerate(candidate.passes, start=1):
             states = [
-                _state(*now, *before)
+                state(*now, *before)
                 for now, before in zip(
                     zip(step["token_ids"], step["mask"], strict=True),
                     zip(ids, mask, strict=True),
@@ -164,7 +162,7 @@ class TracePage:
                 )
             ]
             pieces = self._translator.subwords.pieces(step["token_ids"])
-            cells = map(_cell, pieces, step["log_probs"], states)
+            cells = map(cell, pieces, step["log_probs"], states)
             head = f'<th scope="row" lang="en">pass {number}</th>'
             yield f"<tr>{head}{''.join(cells)}</tr>"
             ids, mask = step["token_ids"], step["mask"]
@@ -209,54 +207,6 @@ def _passes(count: int) -> str:
     return f"{count} pass" if count == 1 else f"{count} passes"
 
 
-def _state(token_id: int, is_masked: bool, old_id: int, was_masked: bool) -> str:
-    """Names what a pass did to a position: the classes of its cell.
-
-    >>> _state(7, False, 9, True)
-    'new'
-    >>> _state(7, False, 7, False)
-    'same'
-    """
-    if was_masked and not is_masked:
-        return "new"
-    if is_masked and not was_masked:
-        return "again"
-    if token_id == old_id:
-        return "same masked" if is_masked else "same"
-    return "guess" if is_masked else "new"
-
-
-#: What a screen reader says behind a token.
-_SPOKEN = {
-    "new": " (unmasked)",
-    "again": " (masked again)",
-}
-
-
-def _cell(piece: str, log_prob: float, state: str) -> str:
-    probability = math.exp(log_prob)
-    level = min(int(probability * len(COLORS)), len(COLORS) - 1)
-    start = " s" if piece.startswith(WORD_START) else ""
-    spoken = f'<span class="v">{_SPOKEN[state]}</span>' if state in _SPOKEN else ""
-    # Most cells are unchanged: the shorter, the faster a page opens.
-    shade = "" if "same" in state else f' p{level}" title="{probability:.3f}'
-    return (
-        f'<td><span class="t{start} {state}{shade}">'
-        f"{html.escape(_spelling(piece))}{spoken}</span></td>"
-    )
-
-
-def _spelling(piece: str) -> str:
-    """Returns a piece without its mark; a byte that is a letter by itself as such.
-
-    >>> _spelling("<0x58>"), _spelling("<0xC3>")
-    ('X', '<0xC3>')
-    """
-    byte = _BYTE.fullmatch(piece)
-    letter = chr(int(byte[1], 16)) if byte else ""
-    return letter if letter.isprintable() and letter else piece.removeprefix(WORD_START)
-
-
 def _candidate_table(candidates: Sequence[Candidate], language: str) -> str:
     rows = []
     for number, candidate in enumerate(candidates):
@@ -265,8 +215,8 @@ def _candidate_table(candidates: Sequence[Candidate], language: str) -> str:
         style = ' class="selected"' if number == 0 else ""
         rows.append(
             f"<tr{style}><td>{len(candidate.tokens)}{selected}</td><td>{score}</td>"
-            f'<td>{candidate.iterations}</td><td lang="{language}">'
-            f"{html.escape(candidate.text)}</td></tr>"
+            f'<td>{candidate.iterations}</td><td lang="{language}" dir="auto">'
+            f"{visible(candidate.text)}</td></tr>"
         )
     heads = "".join(
         f'<th scope="col">{name}</th>'
@@ -276,12 +226,4 @@ def _candidate_table(candidates: Sequence[Candidate], language: str) -> str:
         '<table class="candidates"><caption>length candidates, best first; the score '
         "is the mean log-probability</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
-
-
-def _color_rules() -> str:
-    return "\n".join(
-        f".p{i} {{ background: {color}; "
-        f"color: {'#000' if i >= _FIRST_LIGHT else '#fff'}; }}"
-        for i, color in enumerate(COLORS)
     )

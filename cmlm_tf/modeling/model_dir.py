@@ -26,6 +26,7 @@ from cmlm_tf.modeling.weights_file import check_weights_file
 CONFIG_FILE = "config.json"
 SUBWORD_FILE = "subword.model"
 WEIGHTS_FILE = "model.weights.h5"
+MODEL_FILES = (CONFIG_FILE, SUBWORD_FILE, WEIGHTS_FILE)
 
 #: Bytes that HDF5 needs for a weight, beside its values, at the most.
 _WEIGHT_HEADER = 4096

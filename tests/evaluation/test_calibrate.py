@@ -145,11 +145,6 @@ def test_decoding_with_a_model_that_was_not_calibrated():
             _options(model_dir(role), target_speedup=2)
 
 
-def test_the_page_has_a_file_of_its_own():
-    with pytest.raises(UserError, match="out: named for --trace and for --jsonl"):
-        _options(model_dir("student"), trace="out", jsonl="out")
-
-
 def _options(model, **values):
     if "heuristic" not in flags.FLAGS:
         define_decoding_flags()

@@ -1,7 +1,6 @@
 """The trace page: what it shows, whole in itself, and readable for everyone."""
 
 import dataclasses
-import html.parser
 import math
 import re
 
@@ -9,9 +8,11 @@ import pytest
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation import trace_page
-from cmlm_tf.evaluation.trace_page import COLORS, TracePage, parse_beside
+from cmlm_tf.evaluation.trace_cells import COLORS, SPOKEN
+from cmlm_tf.evaluation.trace_page import TracePage, parse_beside
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator
+from tests.evaluation.html_tree import Node, parse
 from tests.tiny_models import model_dir
 
 LINES = ["the small cat sees <b>one</b> dog & two boats", " ", "a house"]
@@ -19,50 +20,7 @@ SIDES = [
     UnmaskingOptions("mask_predict", 3, length_beam=3),
     UnmaskingOptions("fixed_k", 2, length_beam=3),
 ]
-_VOID = {"meta", "input"}
 _LOADING = {"src", "href", "srcset", "data", "action", "poster"}
-
-
-class Node:
-    """An element with its children, texts among them."""
-
-    def __init__(self, tag, attributes):
-        self.tag, self.attributes, self.children = tag, attributes, []
-
-    def all(self, tag, name=None):
-        for child in self.children:
-            if isinstance(child, Node):
-                classes = (child.attributes.get("class") or "").split()
-                if child.tag == tag and (name is None or name in classes):
-                    yield child
-                yield from child.all(tag, name)
-
-    def text(self):
-        parts = (c if isinstance(c, str) else c.text() for c in self.children)
-        return "".join(parts)
-
-
-class Parser(html.parser.HTMLParser):
-    """Builds a tree; refuses what is not closed in order."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.root = Node("", {})
-        self.open = [self.root]
-        self.feed(page)
-        assert self.open == [self.root]
-
-    def handle_starttag(self, tag, attrs):
-        node = Node(tag, dict(attrs))
-        self.open[-1].children.append(node)
-        if tag not in _VOID:
-            self.open.append(node)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop().tag == tag
-
-    def handle_data(self, data):
-        self.open[-1].children.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +37,7 @@ def page(translator):
 
 @pytest.fixture(scope="module")
 def root(page):
-    return Parser(page).root
+    return parse(page)
 
 
 def test_nothing_is_loaded_from_anywhere(page, root):
@@ -131,12 +89,14 @@ def _check_cell(cell, i, step, before):
     is_changed = before is None or before["token_ids"][i] != step["token_ids"][i]
     assert ("new" in classes) == (was_masked and not step["mask"][i])
     assert ("guess" in classes) == (step["mask"][i] and is_changed)
-    assert ("same" in classes) == ("new" not in classes and not is_changed)
+    assert ("still" in classes) == (step["mask"][i] and not is_changed)
+    assert ("same" in classes) == (not was_masked)
     if "same" not in classes:
         probability = math.exp(step["log_probs"][i])
         assert f"p{min(int(10 * probability), 9)}" in classes
         assert abs(float(token.attributes["title"]) - probability) < 1e-3
     assert ("(unmasked)" in token.text()) == ("new" in classes)
+    assert ("(still masked" in token.text()) == step["mask"][i]
 
 
 def test_the_last_row_reads_as_the_translation(translator, root):
@@ -219,10 +179,47 @@ def test_tokens_that_are_masked_again_are_marked(translator):
     )
     made = TracePage(translator, [options])
     made.add(LINES[:1], None)
-    root = Parser(made.render()).root
+    root = parse(made.render())
     (table,) = root.all("table", "passes")
     assert expected > 0
     assert len(list(table.all("span", "again"))) == expected
+
+
+def test_every_masked_position_has_its_probability(translator, root):
+    """Also where a pass predicts the token that the one before predicted."""
+    table = next(root.all("table", "passes"))
+    still = list(table.all("span", "still"))
+    assert still
+    assert all("title" in token.attributes for token in still)
+
+
+def test_tokens_that_are_rewritten_unmasked_are_told_apart(translator):
+    options = UnmaskingOptions("mask_predict", 4, "update_all", length_beam=1)
+    traced = dataclasses.replace(options, trace=True)
+    passes = translator.translate(LINES[:1], traced)[0].candidates[0][0].passes
+    expected = sum(
+        not any(masks) and len(set(ids)) == 2
+        for before, after in zip(passes, passes[1:], strict=False)
+        for masks, ids in zip(
+            zip(before["mask"], after["mask"], strict=True),
+            zip(before["token_ids"], after["token_ids"], strict=True),
+            strict=True,
+        )
+    )
+    made = TracePage(translator, [options])
+    made.add(LINES[:1], None)
+    (table,) = parse(made.render()).all("table", "passes")
+    rewritten = list(table.all("span", "over"))
+    assert len(rewritten) == expected > 0
+    assert all("(rewritten)" in token.text() for token in rewritten)
+
+
+def test_the_legend_tells_of_every_state(root):
+    (legend,) = (
+        n for n in root.all("div") if n.attributes.get("aria-label") == "Legend"
+    )
+    states = {n.attributes["class"].split()[-1] for n in legend.all("span", "t")}
+    assert states == {*SPOKEN, "same"}
 
 
 def test_lines_in_parts_and_more_lines_than_fit(translator, monkeypatch, caplog):
@@ -231,22 +228,11 @@ def test_lines_in_parts_and_more_lines_than_fit(translator, monkeypatch, caplog)
     made.add(["the cat sees " * 20], None)
     made.add(LINES, None)
     page = made.render()
-    root = Parser(page).root
+    root = parse(page)
     first, second = root.all("details")
     assert len(list(first.all("table", "passes"))) > 1
     assert "part 2" in first.text()
     assert "2 of 4 sentences" in page
-
-
-def test_languages_from_a_model_directory_bring_no_markup(translator, monkeypatch):
-    for name in ("source_language", "target_language"):
-        loaded = dataclasses.replace(
-            translator.loaded, **{name: '"><script>x</script>'}
-        )
-        monkeypatch.setattr(translator, "loaded", loaded)
-    made = TracePage(translator, SIDES[:1])
-    made.add(LINES[:1], None)
-    assert "<script>x" not in made.render()
 
 
 def test_what_stands_beside():
@@ -287,9 +273,3 @@ def test_the_file_is_whole_or_not_there(translator, tmp_path):
     with pytest.raises(UserError, match="needs a student"):
         with trace_page.trace_page(translator, BeamOptions(), None, path):
             raise AssertionError("not reached")
-
-
-def test_bytes_that_are_not_utf8_are_shown_as_question_marks():
-    page = TracePage(load_translator(model_dir("student")), SIDES[1:])
-    page.add(["one \udcff dog"], None)
-    assert "one ? dog" in page.render()
