@@ -96,10 +96,25 @@ def build(
         training.compile(
             optimizer=optimizer,
             jit_compile=False,
-            steps_per_execution=config.training.steps_per_execution,
+            steps_per_execution=_steps_per_execution(config, strategy),
         )
     logging.info("%s: %d weights", config.role, training.model.count_params())
     return training
+
+
+def _steps_per_execution(
+    config: ml_collections.ConfigDict, strategy: tf.distribute.Strategy
+) -> int:
+    """Returns the config's, or 1 where Keras's loop over updates fails.
+
+    Its loop (3.15) hands on optional batches, which cannot cross the branches of a
+    `tf.cond` when there is one for each of several devices.
+    """
+    steps = config.training.steps_per_execution
+    if strategy.num_replicas_in_sync == 1 or steps == 1:
+        return steps
+    logging.info("steps_per_execution %d: 1 on several devices", steps)
+    return 1
 
 
 def initialize(training: TrainingModel, start: Start) -> None:

@@ -33,6 +33,8 @@ for name in strategies:
     config = small_config(folder, "student")
     config.model.dropout = 0.0
     config.training.update(max_steps=4, warmup_steps=100, clip_norm=0.1)
+    config.training.update(steps_per_execution=2, checkpoint_every=4)
+    config.evaluation.every = 4
     trainer.train(config, folder / name, name)
 """
 
