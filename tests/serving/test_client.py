@@ -209,10 +209,11 @@ class ClientTest(tf.test.TestCase, parameterized.TestCase):
     def test_the_rest_examples_of_the_documentation(self):
         text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
         plain, chosen = re.findall(r"curl -d '([^']*)'", text)
-        self.assertEqual(
-            _post(plain)["predictions"],
-            [_row(exported.call("text_only", [["a house"]]), 0)],
-        )
+        [found] = _post(plain)["predictions"]
+        expected = _row(exported.call("text_only", [["a house"]]), 0)
+        # Rounding depends on the threads that are free.
+        self.assertAlmostEqual(found.pop("score"), expected.pop("score"), places=4)
+        self.assertEqual(found, expected)
         options = {"heuristic": "thresh", "setting": 0.3}
         self.assertEqual(
             _post(chosen)["outputs"],
