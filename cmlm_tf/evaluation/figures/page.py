@@ -12,7 +12,10 @@ from cmlm_tf.evaluation.figures.compare import Results
 from cmlm_tf.evaluation.plots import label
 from cmlm_tf.evaluation.table import markdown_table
 
-_HEAD = """# Findings
+#: First line of the page of findings.
+TITLE = "# Findings"
+
+_HEAD = f"""{TITLE}
 
 Which claims of Kreutzer et al. (2020) hold for the models at hand. A claim that fails
 is a finding, not a failure. BLEU is compared at equal speed. A claim is *not decided*

@@ -11,12 +11,13 @@ from cmlm_tf.evaluation.figures.compare import Results
 from cmlm_tf.evaluation.figures.draw import DRAWINGS, draw, draw_tradeoffs
 from cmlm_tf.evaluation.figures.figure_files import read_figures
 from cmlm_tf.evaluation.figures.page import (
+    TITLE,
     Model,
     as_markdown,
     figure_page,
     findings_page,
 )
-from cmlm_tf.files import atomic_write
+from cmlm_tf.files import atomic_write, errors_named
 
 _SUFFIXES = (".png", ".svg")
 
@@ -36,9 +37,12 @@ def redraw_all(
         The files that were written.
 
     Raises:
-        UserError: there is no figure, one is damaged, or a folder has those of two
-            models; nothing is written then.
+        UserError: there is no figure, one is damaged, a folder has those of two
+            models, or the page would take the place of something else; nothing is
+            written then.
     """
+    page = Path(page or Path(folder) / "findings.md")
+    _check_page(page)
     found = [p for n in DRAWINGS for p in sorted(Path(folder).rglob(f"{n}.json"))]
     if not found:
         raise UserError(f"{folder}: no figure in it")
@@ -49,8 +53,17 @@ def redraw_all(
         for name in results:
             written += redraw(parent, results, name)
         written.append(write_claims(parent, results))
-    page = Path(page or Path(folder) / "findings.md")
     return written + _compare(models, Path(folder), page)
+
+
+def _check_page(page: Path) -> None:
+    """Checks that a path is free for the page, or has an earlier one."""
+    if page.suffix != ".md":
+        raise UserError(f"{page}: the page's name must end in .md")
+    if page.exists():
+        with errors_named(page), page.open(encoding="utf-8", errors="replace") as file:
+            if file.readline().strip() != TITLE:
+                raise UserError(f"{page}: is no page of findings; not overwritten")
 
 
 def redraw(folder: Path, results: Results, name: str) -> list[Path]:

@@ -59,6 +59,18 @@ def _copies(folder, tmp_path, *labels):
     return table, (tmp_path / "tradeoff_all.svg").read_text("utf-8")
 
 
+@pytest.mark.parametrize("name", ["lengths.json", "lengths.png", "notes.md"])
+def test_the_page_takes_the_place_of_no_other_file(folder, tmp_path, name):
+    (tmp_path / "lengths.json").write_bytes(
+        (folder / "out" / "lengths.json").read_bytes()
+    )
+    (tmp_path / "notes.md").write_text("# Notes\n", "utf-8")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(UserError, match=rf"{name}: "):
+        redraw_all(tmp_path, tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_models_are_drawn_side_by_side(folder, tmp_path):
     table, svg = _copies(folder, tmp_path, "first pair", "second pair")
     assert "first pair" in svg and "second pair" in svg
