@@ -105,7 +105,8 @@ def out_of_reach(
     """Names the other targets and the limit on their side; empty without any.
 
     >>> out_of_reach([Point(0.9, 1), Point(9.0, 20)], "fixed_k", [3.0, 10.0, 12.0])
-    'target_speedup 10, 12: the fastest of fixed_k on this text is 9.00'
+    'target_speedup 10, 12: the fastest of fixed_k on this text is 9.00 tokens per \
+iteration'
 
     Args:
         points: of `find_settings`.
@@ -120,8 +121,10 @@ def out_of_reach(
     ):
         if missed:
             names = ", ".join(f"{target:g}" for target in missed)
-            what = f"the {limit} of {heuristic} on this text is {speed:.2f}"
-            parts.append(f"target_speedup {names}: {what}")
+            parts.append(
+                f"target_speedup {names}: the {limit} of {heuristic} on this text is "
+                f"{speed:.2f} tokens per iteration"
+            )
     return "; ".join(parts)
 
 

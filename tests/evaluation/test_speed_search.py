@@ -77,12 +77,36 @@ def test_whole_numbers_next_to_a_target_are_all_tried(heuristic, curve):
 @pytest.mark.parametrize(
     ("heuristic", "target", "message"),
     [
-        ("comb_thresh", 0.5, "the slowest of comb_thresh on this text is 0.90"),
-        ("comb_thresh", 30.0, "the fastest of comb_thresh on this text is 9.00"),
-        ("fixed_k", 0.5, "the slowest of fixed_k on this text is 0.90"),
-        ("fixed_k", 30.0, "the fastest of fixed_k on this text is 9.00"),
-        ("mask_predict", 0.5, "the slowest of mask_predict on this text is 0.90"),
-        ("mask_predict", 30.0, "the fastest of mask_predict on this text is 9.00"),
+        (
+            "comb_thresh",
+            0.5,
+            "the slowest of comb_thresh on this text is 0.90 tokens per iteration",
+        ),
+        (
+            "comb_thresh",
+            30.0,
+            "the fastest of comb_thresh on this text is 9.00 tokens per iteration",
+        ),
+        (
+            "fixed_k",
+            0.5,
+            "the slowest of fixed_k on this text is 0.90 tokens per iteration",
+        ),
+        (
+            "fixed_k",
+            30.0,
+            "the fastest of fixed_k on this text is 9.00 tokens per iteration",
+        ),
+        (
+            "mask_predict",
+            0.5,
+            "the slowest of mask_predict on this text is 0.90 tokens per iteration",
+        ),
+        (
+            "mask_predict",
+            30.0,
+            "the fastest of mask_predict on this text is 9.00 tokens per iteration",
+        ),
     ],
 )
 def test_an_impossible_speed_is_named_and_the_others_found(heuristic, target, message):
@@ -107,7 +131,8 @@ def test_speeds_on_both_sides_are_out_of_reach():
     points = find_settings(lambda k: min(0.9 * k, 9.0), "fixed_k", [0.5, 2.0, 30.0])
     line = out_of_reach(points, "fixed_k", [0.5, 2.0, 30.0])
     assert line.startswith("target_speedup 0.5: the slowest of ") and line.endswith(
-        "; target_speedup 30: the fastest of fixed_k on this text is 9.00"
+        "; target_speedup 30: the fastest of fixed_k on this text is 9.00 tokens per "
+        "iteration"
     )
 
 

@@ -147,11 +147,8 @@ def passes(bench: Workbench) -> Result:
         }
         table = _speed_table(bench, heuristic, measured)
         for target in PASSES_SPEEDS:
-            slowest, fastest = table.points[0].speedup, table.points[-1].speedup
-            if not slowest <= target <= fastest:
-                span = f"{slowest:.2f} to {fastest:.2f} tokens per iteration"
-                reason = f"target_speedup {target:g}: {heuristic} has {span}"
-                left_out.add(bench.test, reason)
+            if missed := out_of_reach(table.points, heuristic, [target]):
+                left_out.add(bench.test, missed)
                 continue
             options = options_of(bench, heuristic, table.promise(target).setting)
             point = bench.passes(options, bench.test)

@@ -198,7 +198,7 @@ def test_speeds_that_a_small_text_does_not_allow_are_left_out(tmp_path):
         result = result_of(tmp_path, name)
         assert all(line.startswith(f"{split}: ") for line in result["left_out"])
         for line in result["left_out"]:
-            assert "speed" in line
+            assert "target_speedup 1" in line and "tokens per iteration" in line
             assert f"{name}: {line}; left out" in notices
         table = (tmp_path / "out" / f"{name}.md").read_text("utf-8")
         assert f"- left out: {result['left_out'][0]}" in table
