@@ -11,7 +11,6 @@ Examples:
 
 import json
 import time
-from collections.abc import Callable
 
 import keras
 import ml_collections
@@ -34,7 +33,9 @@ from cmlm_tf.training.steps import TrainingModel
 _CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
 _VOCAB_SIZE = flags.DEFINE_integer("vocab_size", 32_000, "Subwords.")
 _MEAN_LENGTH = flags.DEFINE_integer("mean_length", 28, "Subwords of a sentence.")
-_UPDATES = flags.DEFINE_integer("updates", 100, "Timed updates.")
+_UPDATES = flags.DEFINE_integer(
+    "updates", 100, "Timed updates, rounded up to whole calls of several."
+)
 _DISTRIBUTE = flags.DEFINE_enum(
     "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
 )
@@ -42,6 +43,7 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 flags.mark_flag_as_required("config")
 
 _FIRST_ID = 300
+_WARM_UP_CALLS = 2
 
 
 def main(_) -> None:
@@ -53,8 +55,6 @@ def main(_) -> None:
     training = build(config, sizes, strategy)
     batch = _random_batch(config)
     figures |= _measure(training, config, batch)
-    if _DISTRIBUTE.value == "one_device":
-        figures["differentiate_ms"] = _differentiate_ms(training, config, batch)
     rate = MatrixRate(config, sizes, strategy.num_replicas_in_sync)
     updates_per_second = figures["updates_per_second"]
     figures["matrix_tflops"] = rate.operations * updates_per_second / 1e12
@@ -97,7 +97,7 @@ def _dataset(config, batch) -> tf.data.Dataset:
 
 
 class _Clock(keras.callbacks.Callback):
-    """Notes when each update was asked for, and waits for the last."""
+    """Notes when each call was made, and waits for the first two and the last."""
 
     def __init__(self):
         super().__init__()
@@ -107,7 +107,7 @@ class _Clock(keras.callbacks.Callback):
         self.times.append(time.perf_counter())
 
     def on_train_batch_end(self, batch, logs=None):
-        if batch < 2:
+        if len(self.times) <= _WARM_UP_CALLS:
             self.model.means()  # waits
         self.times.append(time.perf_counter())
 
@@ -121,47 +121,24 @@ def _measure(
     config: ml_collections.ConfigDict,
     batch: dict[str, np.ndarray],
 ) -> dict[str, float]:
-    clock, updates = _Clock(), _UPDATES.value
+    clock, updates_per_call = _Clock(), config.training.steps_per_execution
+    calls = -(-_UPDATES.value // updates_per_call)
     training.fit(
         _dataset(config, batch),
-        steps_per_epoch=updates + 2,
+        steps_per_epoch=(_WARM_UP_CALLS + calls) * updates_per_call,
         callbacks=[clock],
         shuffle=False,
         verbose=0,
     )
-    seconds = clock.times[-1] - clock.times[2]
+    seconds = clock.times[-1] - clock.times[_WARM_UP_CALLS]
+    updates = calls * updates_per_call
     targets = int((batch["target_segments"] > 0).sum())
     return {
-        "first_update_s": clock.times[1] - clock.times[0],
+        "first_call_s": clock.times[1] - clock.times[0],
         "updates_per_second": updates / seconds,
         "target_tokens_per_second": targets * updates / seconds,
         "loss": training.objective(training.means()),
     }
-
-
-def _differentiate_ms(
-    training: TrainingModel,
-    config: ml_collections.ConfigDict,
-    batch: dict[str, np.ndarray],
-) -> float:
-    """Returns the time of forward and backward pass alone."""
-    inputs = next(iter(_dataset(config, batch)))
-    counts = training.counts(inputs)
-
-    def run() -> None:
-        sums, gradients = training._differentiate(inputs, counts)
-        del gradients
-        float(sums["token_loss"])
-
-    return 1e3 * _seconds(run, 10)
-
-
-def _seconds(run: Callable[[], None], repeats: int) -> float:
-    run()
-    start = time.perf_counter()
-    for _ in range(repeats):
-        run()
-    return (time.perf_counter() - start) / repeats
 
 
 if __name__ == "__main__":

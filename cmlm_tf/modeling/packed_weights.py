@@ -6,7 +6,7 @@ some 200 of a Transformer, as long as two passes over one sentence.
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -29,14 +29,14 @@ class PackedWeights:
         for weight in model.weights:
             self._weights.setdefault(weight.dtype, []).append(weight)
         self.vectors = {
-            dtype: tf.Variable(_vector(weights), trainable=False)
+            dtype: tf.Variable(pack(weights), trainable=False)
             for dtype, weights in self._weights.items()
         }
 
     def copy(self) -> None:
         """Copies the weights again, after they were changed."""
         for dtype, weights in self._weights.items():
-            self.vectors[dtype].assign(_vector(weights))
+            self.vectors[dtype].assign(pack(weights))
 
     def bind(self, function: Callable) -> Callable:
         """Returns the same function, for which the model has the copied weights.
@@ -55,16 +55,23 @@ class PackedWeights:
         return bound
 
     def _values(self) -> list[tuple[keras.Variable, tf.Tensor]]:
-        values = []
+        values: list[tuple[keras.Variable, tf.Tensor]] = []
         for dtype, weights in self._weights.items():
-            sizes = [math.prod(weight.shape) for weight in weights]
-            parts = tf.split(tf.convert_to_tensor(self.vectors[dtype]), sizes)
-            values += [
-                (weight, tf.reshape(part, weight.shape))
-                for weight, part in zip(weights, parts, strict=True)
-            ]
+            vector = tf.convert_to_tensor(self.vectors[dtype])
+            values += zip(weights, unpack(vector, weights), strict=True)
         return values
 
 
-def _vector(weights: list[keras.Variable]) -> tf.Tensor:
-    return tf.concat([tf.reshape(weight.value, [-1]) for weight in weights], axis=0)
+def pack(values: Sequence[tf.Tensor | keras.Variable]) -> tf.Tensor:
+    """Returns the values, of one dtype, one after the other: `[elements]`."""
+    return tf.concat([tf.reshape(value, [-1]) for value in values] or [[]], axis=0)
+
+
+def unpack(vector: tf.Tensor, variables: Sequence[keras.Variable]) -> list[tf.Tensor]:
+    """Returns each variable's part of what `pack` made, in its shape."""
+    sizes = [math.prod(variable.shape) for variable in variables]
+    parts = tf.split(vector, sizes) if sizes else []
+    return [
+        tf.reshape(part, variable.shape)
+        for part, variable in zip(parts, variables, strict=True)
+    ]

@@ -96,25 +96,10 @@ def build(
         training.compile(
             optimizer=optimizer,
             jit_compile=False,
-            steps_per_execution=_steps_per_execution(config, strategy),
+            steps_per_execution=config.training.steps_per_execution,
         )
     logging.info("%s: %d weights", config.role, training.model.count_params())
     return training
-
-
-def _steps_per_execution(
-    config: ml_collections.ConfigDict, strategy: tf.distribute.Strategy
-) -> int:
-    """Returns the config's, or 1 where Keras's loop over updates fails.
-
-    Its loop (3.15) hands on optional batches, which cannot cross the branches of a
-    `tf.cond` when there is one for each of several devices.
-    """
-    steps = config.training.steps_per_execution
-    if strategy.num_replicas_in_sync == 1 or steps == 1:
-        return steps
-    logging.info("steps_per_execution %d: 1 on several devices", steps)
-    return 1
 
 
 def initialize(training: TrainingModel, start: Start) -> None:
@@ -147,5 +132,4 @@ def _optimizer(config: ml_collections.ConfigDict) -> Adam:
         epsilon=1e-9,
         clip_norm=config.training.clip_norm,
         average_decay=config.training.ema_decay,
-        jit_compile=config.training.jit_compile,
     )

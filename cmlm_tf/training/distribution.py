@@ -1,5 +1,8 @@
 """The devices that train together."""
 
+from collections.abc import Sequence
+
+import keras
 import tensorflow as tf
 
 from cmlm_tf.errors import UserError
@@ -34,6 +37,28 @@ def _connect_to_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
         return tf.distribute.cluster_resolver.TPUClusterResolver.connect()
     except (ValueError, tf.errors.OpError) as error:
         raise UserError("distribute=tpu: no TPU found") from error
+
+
+def add_over_replicas(values):
+    """Returns each tensor's sum over all replicas; call it in every replica.
+
+    Args:
+        values: any structure of tensors.
+    """
+    context = tf.distribute.get_replica_context()
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
+
+
+def assign(variables: Sequence[keras.Variable], values: Sequence[tf.Tensor]) -> None:
+    """Writes variables, each replica its own copy; call it in every replica."""
+
+    def assign_all(strategy, *values):
+        for variable, value in zip(variables, values, strict=True):
+            strategy.extended.update(
+                variable.value, lambda copy, new: copy.assign(new), args=(value,)
+            )
+
+    tf.distribute.get_replica_context().merge_call(assign_all, args=tuple(values))
 
 
 def worker_index(strategy: tf.distribute.Strategy) -> int:

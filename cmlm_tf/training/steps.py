@@ -7,18 +7,23 @@ the gradients, which the optimizer adds up, are those of one large batch.
 
 import abc
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import keras
 import tensorflow as tf
 
+from cmlm_tf.modeling.packed_weights import pack, unpack
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training import losses
+from cmlm_tf.training.distribution import add_over_replicas, assign
+from cmlm_tf.training.optimizer import AdamState
 from cmlm_tf.training.vocabulary_loss import vocabulary_loss
 
 Batch = dict[str, tf.Tensor]
@@ -37,13 +42,37 @@ class Term(NamedTuple):
     weight: float
 
 
+class _Progress(NamedTuple):
+    """What one update hands on to the next.
+
+    Attributes:
+        optimizer: weights, moments and averages.
+        seeds: uint32 `[2 * dropouts]`, the states of random numbers.
+        sums: each term's sum over the updates so far.
+        counts: each unit's count over them.
+    """
+
+    optimizer: AdamState
+    seeds: tf.Tensor
+    sums: Scalars
+    counts: Scalars
+
+
 class TrainingModel(keras.Model, abc.ABC):
     """Wraps a model with its loss, for `fit` and `evaluate`.
+
+    A call of Keras's `train_function` makes `steps_per_execution` updates. They
+    hand on weights and moments as vectors: to start one of XLA's programs takes
+    time for each variable that it reads, so these are read and written but once
+    a call, outside.
 
     Attributes:
         model: the teacher or student.
         terms: the reported means by name.
     """
+
+    train_function: Callable[..., Scalars] | None
+    test_function: Callable[..., Scalars] | None
 
     def __init__(
         self,
@@ -58,7 +87,7 @@ class TrainingModel(keras.Model, abc.ABC):
             model: with its weights made.
             terms: the reported means by name.
             label_smoothing: share spread over the allowed vocabulary.
-            jit_compile: whether XLA compiles forward and backward pass.
+            jit_compile: whether XLA compiles updates.
         """
         super().__init__()
         self.model = model
@@ -67,17 +96,20 @@ class TrainingModel(keras.Model, abc.ABC):
         self.allowed = losses.allowed_vocabulary(
             model.config.vocab_size, model.banned_ids
         )
+        self._units = {"targets", *(term.unit for term in terms.values())}
         self._term_metrics = [keras.metrics.Mean(name=name) for name in terms]
         self._targets_metric = keras.metrics.Mean(name="targets_per_step")
         self.built = True
-        self._differentiate = tf.function(
-            self._sums_and_gradients, jit_compile=jit_compile, autograph=False
+        compiled = functools.partial(
+            tf.function, jit_compile=jit_compile, autograph=False
         )
-        self._evaluate = tf.function(
-            lambda batch: self.sums(batch, training=False),
-            jit_compile=jit_compile,
-            autograph=False,
-        )
+        self._count = compiled(self.counts)
+        self._evaluate = compiled(lambda batch: self.sums(batch, training=False))
+        self._differentiate = compiled(self._sums_and_gradient)
+        self._next_state = compiled(lambda *args: self.optimizer.next_state(*args))
+        one_replica = tf.distribute.get_strategy().num_replicas_in_sync == 1
+        # One program; with several replicas, which add up in between, its parts.
+        self._update = compiled(self._one_update) if one_replica else self._one_update
 
     @abc.abstractmethod
     def counts(self, batch: Batch) -> Scalars:
@@ -99,49 +131,58 @@ class TrainingModel(keras.Model, abc.ABC):
         """Returns each term and `targets_per_step` since the last reset."""
         return {metric.name: float(metric.result()) for metric in self.metrics}
 
-    def train_step(self, batch: Batch) -> Scalars:
-        """Updates the weights once; `means` has the results."""
-        counts = _add_over_replicas(self.counts(batch))
-        sums, gradients = self._differentiate(batch, counts)
-        self.optimizer.update(gradients)
-        return self._record(_add_over_replicas(sums), counts)
+    def make_train_function(self, force: bool = False) -> None:
+        """Makes what `fit` calls, for `steps_per_execution` updates."""
+        if self.train_function is None or force:
+            self.train_function = tf.function(
+                self._train, autograph=False, reduce_retracing=True
+            )
 
-    def test_step(self, batch: Batch) -> Scalars:
-        """Measures one batch; `means` has the results."""
-        counts = _add_over_replicas(self.counts(batch))
-        return self._record(_add_over_replicas(self._evaluate(batch)), counts)
+    def make_test_function(self, force: bool = False) -> None:
+        """Makes what `evaluate` calls, for up to `steps_per_execution` batches."""
+        if self.test_function is not None and not force:
+            return
+
+        @functools.partial(tf.function, autograph=False, reduce_retracing=True)
+        def measure(batch: Batch) -> None:
+            self.distribute_strategy.run(self._measure, args=(batch,))
+
+        def test(iterator: Iterator[Batch]) -> Scalars:
+            batches = list(itertools.islice(iterator, self.steps_per_execution))
+            if not batches:
+                raise StopIteration
+            for batch in batches:
+                measure(batch)
+            return {}
+
+        self.test_function = test
 
     def compile_shapes(
         self, spec: dict[str, tf.TensorSpec], shapes: Sequence[tuple[int, int]]
     ) -> None:
-        """Makes XLA compile forward and backward pass for all shapes at once.
+        """Makes XLA compile an update for all shapes at once.
 
-        Each runs on an empty batch. Weights, seeds and means stay what they are.
+        Each runs on an empty batch, and its result is thrown away.
 
         Args:
             spec: what training's dataset says of its batches, by name.
             shapes: `(rows, row_length)` of the batches.
         """
-
-        def differentiate(batch: Batch) -> Scalars:
-            return self._differentiate(batch, self.counts(batch))[0]
-
+        progress = self._read_progress()
         # XLA knows a program by its name, which within a graph is another than
         # outside, and training calls it within a graph.
-        graph = tf.function(differentiate, autograph=False)
-        run = graph.get_concrete_function(spec)
+        graph = tf.function(self._update, autograph=False)
+        run = graph.get_concrete_function(
+            tf.nest.map_structure(tf.TensorSpec.from_tensor, progress), spec
+        )
 
         def run_empty(shape: tuple[int, int]) -> None:
             # All may have no room in memory side by side; compiled they are.
             with contextlib.suppress(tf.errors.ResourceExhaustedError):
-                run({name: tf.zeros(shape, tf.int32) for name in spec})
+                run(progress, {name: tf.zeros(shape, tf.int32) for name in spec})
 
-        seeds = self.model.non_trainable_variables
-        kept = [tf.identity(seed.value) for seed in seeds]
         with ThreadPoolExecutor(len(shapes)) as pool:
             list(pool.map(run_empty, shapes))
-        for seed, value in zip(seeds, kept, strict=True):
-            seed.assign(value)
 
     def objective(self, means: dict[str, float]) -> float:
         """Returns the weighted sum of the terms, which training minimises."""
@@ -163,8 +204,64 @@ class TrainingModel(keras.Model, abc.ABC):
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         """Does nothing, as all is built; Keras's fails with several workers."""
 
-    def _sums_and_gradients(self, batch: Batch, counts: Scalars):
-        with tf.GradientTape() as tape:
+    def _train(self, iterator) -> Scalars:
+        batches = [iterator.get_next() for _ in range(self.steps_per_execution)]
+        self.distribute_strategy.run(self._updates, args=(batches,))
+        return {}
+
+    def _updates(self, batches: Sequence[Batch]) -> None:
+        progress = self._read_progress()
+        for batch in batches:
+            progress = self._update(progress, batch)
+        self.optimizer.write_state(progress.optimizer)
+        assign(self._seeds, unpack(progress.seeds, self._seeds))
+        self._record(progress.sums, progress.counts, len(batches))
+
+    def _measure(self, batch: Batch) -> None:
+        counts = add_over_replicas(self._count(batch))
+        self._record(add_over_replicas(self._evaluate(batch)), counts, 1)
+
+    @property
+    def _seeds(self) -> list[keras.Variable]:
+        """The states of random numbers, which dropout draws."""
+        return self.model.non_trainable_variables
+
+    def _read_progress(self) -> _Progress:
+        return _Progress(
+            self.optimizer.read_state(),
+            pack(self._seeds),
+            dict.fromkeys(self.terms, tf.constant(0.0)),
+            dict.fromkeys(self._units, tf.constant(0.0)),
+        )
+
+    def _one_update(self, progress: _Progress, batch: Batch) -> _Progress:
+        counts = add_over_replicas(self._count(batch))
+        weights = progress.optimizer.weights
+        sums, gradient, seeds = self._differentiate(
+            weights, progress.seeds, batch, counts
+        )
+        sums, gradient = add_over_replicas((sums, gradient))
+        return _Progress(
+            self._next_state(progress.optimizer, gradient),
+            seeds,
+            {name: progress.sums[name] + sums[name] for name in sums},
+            {name: progress.counts[name] + counts[name] for name in counts},
+        )
+
+    def _sums_and_gradient(
+        self,
+        weights: tf.Tensor,
+        seeds: tf.Tensor,
+        batch: Batch,
+        counts: Scalars,
+    ) -> tuple[Scalars, tf.Tensor, tf.Tensor]:
+        values = unpack(weights, self.trainable_variables)
+        mapping = [
+            *zip(self.trainable_variables, values, strict=True),
+            *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
+        ]
+        with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
+            tape.watch(values)
             sums = self.sums(batch, training=True)
             loss = tf.add_n(
                 [
@@ -173,16 +270,16 @@ class TrainingModel(keras.Model, abc.ABC):
                     if term.weight
                 ]
             )
-        return sums, tape.gradient(loss, self.trainable_variables)
+        gradient = pack(tape.gradient(loss, values))
+        seeds = pack([scope.get_current_value(seed) for seed in self._seeds])
+        return sums, gradient, seeds
 
-    def _record(self, sums: Scalars, counts: Scalars) -> Scalars:
-        """Adds global sums to the running means; returns what Keras insists on."""
+    def _record(self, sums: Scalars, counts: Scalars, updates: int) -> None:
+        """Adds sums over updates and replicas to the running means."""
         for metric in self._term_metrics:
             unit = counts[self.terms[metric.name].unit]
             metric.update_state(tf.math.divide_no_nan(sums[metric.name], unit), unit)
-        self._targets_metric.update_state(counts["targets"])
-        # With several workers, Keras fails on logs that are scalars or none.
-        return {"targets": counts["targets"][tf.newaxis]}
+        self._targets_metric.update_state(counts["targets"] / updates, updates)
 
     def _token_sums(
         self, states: tf.Tensor, batch: Batch, wanted: tf.Tensor
@@ -279,8 +376,3 @@ class StudentTraining(TrainingModel):
                 losses.is_best(logits, labels, classes) & starts
             ),
         }
-
-
-def _add_over_replicas(values: Scalars) -> Scalars:
-    context = tf.distribute.get_replica_context()
-    return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
