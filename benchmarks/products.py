@@ -4,7 +4,7 @@ The product is a feed-forward layer's: positions by 512 times 512 by 2048. Forma
 take turns; printed is the median, and float32's time over it, pair by pair.
 
 Example:
-  python benchmarks/products.py --positions=32,150,600
+  python benchmarks/products.py --positions=32,150,600 --output=products.json
 """
 
 import time
@@ -14,16 +14,20 @@ import numpy as np
 import tensorflow as tf
 from absl import flags
 
+from benchmarks.timing import describe_machine
 from cmlm_tf import cli
+from cmlm_tf.json_files import write_json
 
 _POSITIONS = flags.DEFINE_list("positions", ["32", "150", "600"], "Rows.")
 _ROUNDS = flags.DEFINE_integer("rounds", 60, "Timed products of each format.")
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 
 _INPUTS, _OUTPUTS = 512, 2048
 
 
 def main(_) -> None:
     """Prints a line for each number of positions and format."""
+    rows = []
     for positions in map(int, _POSITIONS.value):
         products = _products(positions)
         seconds = {name: np.zeros(_ROUNDS.value) for name in products}
@@ -35,11 +39,23 @@ def main(_) -> None:
                 product()
                 seconds[name][number] = time.perf_counter() - start
         for name, times in seconds.items():
-            ratio = np.median(seconds["float32"] / times)
+            ratios = seconds["float32"] / times
+            low, ratio, high = map(float, np.quantile(ratios, [0.1, 0.5, 0.9]))
+            milliseconds = 1e3 * float(np.median(times))
             print(
-                f"{positions:5d} {name:22s} {1e3 * np.median(times):8.3f} ms  "
+                f"{positions:5d} {name:22s} {milliseconds:8.3f} ms  "
                 f"{ratio:5.2f} times as fast as float32"
             )
+            rows.append(
+                {
+                    "positions": positions,
+                    "format": name,
+                    "median_ms": milliseconds,
+                    "times float32": [ratio, low, high],
+                }
+            )
+    if _OUTPUT.value:
+        write_json(_OUTPUT.value, describe_machine() | {"rows": rows})
 
 
 def _products(positions: int) -> dict[str, Callable[[], tf.Tensor]]:
