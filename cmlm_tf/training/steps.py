@@ -101,7 +101,11 @@ class TrainingModel(keras.Model, abc.ABC):
         self._targets_metric = keras.metrics.Mean(name="targets_per_step")
         self.built = True
         compiled = functools.partial(
-            tf.function, jit_compile=jit_compile, autograph=False
+            tf.function,
+            jit_compile=jit_compile,
+            autograph=False,
+            # Without XLA, many updates in one graph would take long to optimise.
+            experimental_attributes={"_noinline": not jit_compile},
         )
         self._count = compiled(self.counts)
         self._evaluate = compiled(lambda batch: self.sums(batch, training=False))
