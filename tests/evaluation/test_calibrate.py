@@ -2,13 +2,9 @@
 
 import errno
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -21,9 +17,9 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate
 from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.translator import load_translator
+from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
 
-_ROOT = Path(__file__).parents[2]
 _TARGETS = [2.0, 3.0]
 
 
@@ -53,13 +49,7 @@ def calibrated(folder):
 
 def _run(command, folder, **flags):
     arguments = [f"--{name}={value}" for name, value in flags.items()]
-    return subprocess.run(
-        [sys.executable, str(_ROOT / "bin" / command), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    return run_command(f"bin/{command}", *arguments, cwd=folder)
 
 
 def _speed(records):
