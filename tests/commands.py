@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 #: A process that only imports, and from which each command is forked.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
 
 
 def run_command(command, *flags, cwd=None, stdin=os.devnull, missing=()):
@@ -31,7 +31,7 @@ def run_command(command, *flags, cwd=None, stdin=os.devnull, missing=()):
         stdin = os.path.abspath(stdin)
         streams = [stdin, f"{folder}/stdout", f"{folder}/stderr"]
         arguments = [str(ROOT / command), *map(str, flags)]
-        process = _CONTEXT.Process(
+        process = CONTEXT.Process(
             target=_run, args=(arguments, cwd or os.getcwd(), streams, missing)
         )
         process.start()
