@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures import measure, points, run, workbench
+from cmlm_tf.evaluation.figures import measure, points, redraw, run, workbench
 from cmlm_tf.evaluation.figures.redraw import redraw_all
 from cmlm_tf.evaluation.figures.run import FIGURES, measure_figures
 from tests.commands import run_command
@@ -45,7 +45,10 @@ def test_points_of_earlier_versions_are_found_again(folder, tmp_path):
         del content["origin"]
         path.write_text(json.dumps(content), "utf-8")
     fail = mock.Mock(side_effect=AssertionError("loaded"))
-    with mock.patch.object(workbench, "load_translator", fail):
+    with (
+        mock.patch.object(workbench, "load_translator", fail),
+        mock.patch.object(redraw, "draw"),
+    ):
         measure_tiny(tmp_path)
     for path in (folder / "out").glob("*.md"):
         new = (tmp_path / "out" / path.name).read_text("utf-8")
@@ -72,7 +75,10 @@ def test_points_of_several_folders_are_put_together_by_copying(folder, tmp_path)
         for path in part.iterdir():
             shutil.copy(path, points)
     fail = mock.Mock(side_effect=AssertionError("loaded"))
-    with mock.patch.object(workbench, "load_translator", fail):
+    with (
+        mock.patch.object(workbench, "load_translator", fail),
+        mock.patch.object(run, "redraw"),
+    ):
         paths = measure_tiny(tmp_path, deadline=time.monotonic())
     for path in [*paths, tmp_path / "out" / "claims.md"]:
         assert path.read_bytes() == (folder / "out" / path.name).read_bytes()
