@@ -16,7 +16,7 @@ from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
 
@@ -37,7 +37,7 @@ def calibrated(folder):
     """A calibrated model and the report of the calibration."""
     shutil.copytree(model_dir("student"), folder / "model")
     report = calibrate(
-        load_translator(folder / "model"),
+        tiny_models.translator("student"),
         folder / "model",
         folder / "dev.en",
         UnmaskingOptions(length_beam=2),
@@ -64,7 +64,7 @@ def test_the_table_holds_what_decoding_gives(calibrated, folder):
     assert table.num_lines == 20
     assert len(table.points) <= report.num_decodings
     lines = (folder / "dev.en").read_text("utf-8").splitlines()
-    translator = load_translator(model)
+    translator = tiny_models.translator("student")
     for point in table.points:
         options = UnmaskingOptions(setting=point.setting, length_beam=2)
         translations = translator.translate(lines, options)
@@ -216,7 +216,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_decoded(fold
 
 def test_nothing_is_stored_if_no_target_can_be_reached(folder, tmp_path):
     shutil.copytree(model_dir("student"), tmp_path / "model")
-    translator = load_translator(tmp_path / "model")
+    translator = tiny_models.translator("student")
     with pytest.raises(UserError, match="the fastest of fixed_k on this text"):
         calibrate(
             translator,
