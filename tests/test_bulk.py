@@ -16,7 +16,7 @@ from cmlm_tf import bulk
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.commands import ROOT, run_command
 from tests.tiny_models import model_dir
 
@@ -60,7 +60,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
 
     def translate(self, **kwargs):
         translate_file(
-            load_translator(model_dir("student")),
+            tiny_models.translator("student"),
             str(self.source),
             str(self.output),
             kwargs.pop("options", UnmaskingOptions()),
