@@ -22,7 +22,7 @@ tutorial: $(VENV)/.installed
 	$(python) bin/tutorial.py --output_dir=tutorial
 
 test: $(VENV)/.installed-test
-	$(python) -m pytest -n $(PYTEST_WORKERS)
+	$(python) -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 check: $(VENV)/.installed-test-dev
 	$(python) -m ruff check .

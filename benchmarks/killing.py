@@ -14,8 +14,9 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.files import sha256_file
 from cmlm_tf.modeling.model_dir import read_description
 
-#: Not forked: a process that is forked from one with TensorFlow's threads can hang.
-_CONTEXT = multiprocessing.get_context("spawn")
+#: Forked from a process that only imports: one with TensorFlow's threads can hang.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
 
 
 def kill_and_compare(

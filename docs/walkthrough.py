@@ -19,6 +19,7 @@ _SMALL = flags.DEFINE_bool("small", False, "Run on the grammar, in minutes.")
 
 _SMALL_MODEL = (
     "--config.model.model_dim=32 --config.model.feed_forward_dim=64 "
+    "--config.model.num_encoder_layers=1 --config.model.num_decoder_layers=1 "
     "--config.data.tokens_per_batch=512 --config.evaluation.bleu_sentences=8 "
     "--config.evaluation.every=20 --config.training.max_steps=20"
 )

@@ -16,10 +16,10 @@ from cmlm_tf import bulk
 from cmlm_tf.bulk import translate_file
 from cmlm_tf.errors import UserError
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
+from tests.commands import ROOT, run_command
 from tests.tiny_models import model_dir
 
-ROOT = Path(__file__).resolve().parent.parent
 LINES = ["the small cat", "", "a house\u2028and a tree", " ", "two dogs"]
 
 
@@ -60,7 +60,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
 
     def translate(self, **kwargs):
         translate_file(
-            load_translator(model_dir("student")),
+            tiny_models.translator("student"),
             str(self.source),
             str(self.output),
             kwargs.pop("options", UnmaskingOptions()),
@@ -163,7 +163,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         self.assertFalse(last_line(result).startswith("error:"), result.stderr)
 
     def test_help_tells_of_all_flags(self):
-        text = decode("--help").stdout.decode()
+        text = run_command("bin/decode.py", "--help").stdout
         for flag in ("--input", "--tau", "--jsonl", "--[no]passes"):
             self.assertIn(f"  {flag}: ", text)
 
@@ -178,11 +178,13 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         (["--oracle_spread=1"], "--oracle_spread needs --oracle_references"),
     )
     def test_bad_flags_are_one_line(self, flags, message):
-        result = decode(f"--model_dir={model_dir('student')}", *flags, stdin=b"")
+        model = f"--model_dir={model_dir('student')}"
+        result = run_command("bin/decode.py", model, *flags)
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stdout, b"")
-        self.assertStartsWith(last_line(result), "error: ")
-        self.assertIn(message, last_line(result))
+        self.assertEqual(result.stdout, "")
+        line = result.stderr.strip().split("\n")[-1]
+        self.assertStartsWith(line, "error: ")
+        self.assertIn(message, line)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """Tests of cmlm_tf.overwriting, and of every command that writes beside its inputs."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.overwriting import refuse_overwriting
+from tests.commands import run_command
 from tests.tiny_models import model_dir
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXT = "a house\n"
 
 
@@ -44,17 +41,6 @@ def test_what_is_read_twice_or_is_no_file(folder):
     refuse_overwriting({"--out": "out.de", "--page": "out.html"}, inputs)
     devices = {"--out": "/dev/null", "--page": "/dev/null"}
     refuse_overwriting(devices, {"--in": "/dev/null"})
-
-
-def run(command, *flags, stdin=os.devnull):
-    with open(stdin) as file:
-        return subprocess.run(
-            [sys.executable, ROOT / "bin" / command, *flags],
-            stdin=file,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-        )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +81,7 @@ def run(command, *flags, stdin=os.devnull):
 )
 def test_commands(folder, command, flags, line):
     flags = [*flags, "--model_dir=model"] if command == "decode.py" else flags
-    result = run(command, *flags, stdin="in.en")
+    result = run_command(f"bin/{command}", *flags, stdin="in.en")
     assert result.stderr.splitlines()[-1] == f"error: {line}"
     assert (result.returncode, result.stdout) == (1, "")
     assert Path("in.en").read_text() == TEXT

@@ -1,27 +1,17 @@
 """benchmarks/quality.py measures nothing twice."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
+from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
-
-_ROOT = Path(__file__).parents[1]
 
 
 def _run(folder, settings, fails=False):
     test = f"--test=tiny=files:{folder}/a.en,{folder}/a.de"
-    result = subprocess.run(
-        [sys.executable, str(_ROOT / "benchmarks" / "quality.py"), test]
-        + [f"--{role}_dir={model_dir(role)}" for role in ("teacher", "student")]
-        + [f"--settings={settings}", "--length_beams=2", "--num_resamples=10"]
-        + [f"--output={folder}/quality.json"],
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    flags = [f"--{role}_dir={model_dir(role)}" for role in ("teacher", "student")]
+    flags += [f"--settings={settings}", "--length_beams=2", "--num_resamples=10"]
+    flags += [f"--output={folder}/quality.json"]
+    result = run_command("benchmarks/quality.py", test, *flags)
     assert bool(result.returncode) == fails, result.stderr
     return result
 

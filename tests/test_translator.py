@@ -7,6 +7,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translator import load_translator, make_translator
+from tests import tiny_models
 from tests.tiny_models import model_dir
 
 LINES = [
@@ -23,7 +24,7 @@ LINES = [
 class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(role=["teacher", "student"])
     def test_one_translation_for_each_line(self, role):
-        translator = load_translator(model_dir(role), sentences_per_batch=2)
+        translator = tiny_models.translator(role, sentences_per_batch=3)
         translations = translator.translate(LINES)
         self.assertLen(translations, len(LINES))
         for line, translation in zip(LINES, translations, strict=True):
@@ -37,7 +38,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(role=["teacher", "student"])
     def test_order_and_batches_do_not_matter(self, role):
-        translator = load_translator(model_dir(role), sentences_per_batch=3)
+        translator = tiny_models.translator(role, sentences_per_batch=3)
         forward = translator.translate(LINES)
         backward = translator.translate(LINES[::-1])[::-1]
         alone = [translator.translate([line])[0] for line in LINES]
@@ -66,7 +67,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(("teacher", 8), ("student", 8), ("student", 16))
     def test_static_shapes_under_xla_give_the_same(self, role, batch_size):
         lines = LINES * 4 if batch_size > 8 else LINES
-        dynamic = load_translator(model_dir(role), xla=False).translate(lines)
+        dynamic = tiny_models.translator(role).translate(lines)
         compiled = load_translator(
             model_dir(role), sentences_per_batch=batch_size, xla=True
         ).translate(lines)
@@ -84,7 +85,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(together[::-1], translator.translate(LINES[::-1]))
         alone = [translator.translate([line])[0] for line in LINES]
         self.assertEqual(together, alone)
-        default = load_translator(model_dir(role)).translate(LINES)
+        default = tiny_models.translator(role).translate(LINES)
         self.assertEqual([t.text for t in default], [t.text for t in together])
 
     def test_targets_longer_than_is_likely(self):
@@ -120,7 +121,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(role=["teacher", "student"])
     def test_a_long_line_is_split_and_joined(self, role):
-        translator = load_translator(model_dir(role))
+        translator = tiny_models.translator(role)
         line = " ".join(LINES[:1] * 12)
         with self.assertLogs(level="WARNING") as logs:
             (translation,) = translator.translate([line])
@@ -131,7 +132,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(translation.num_tokens, sum(len(c.tokens) for c in best))
 
     def test_candidates_are_distinct_lengths_best_first(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         options = UnmaskingOptions(length_beam=4)
         for translation in translator.translate(LINES, options):
             for part in translation.candidates:
@@ -145,7 +146,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertEqual(translation.summed_iterations, sum(counts))
 
     def test_limits_of_speed(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         for heuristic in ("mask_predict", "fixed_k"):
             for setting in (1, 10_000):
                 options = UnmaskingOptions(heuristic, setting)
@@ -156,7 +157,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
                         self.assertEqual(candidate.iterations, expected)
 
     def test_oracle_lengths_are_those_of_the_references(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         lines, references = LINES[:1] + LINES[2:3], ["Katze und Hund", "Haus"]
         lengths = [len(ids) for ids in translator.subwords.encode(references)]
         options = UnmaskingOptions(oracle_spread=1)
@@ -168,7 +169,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(found, expected)
 
     def test_a_trace_holds_every_pass(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         options = UnmaskingOptions("fixed_k", 2, trace=True)
         (translation,) = translator.translate(LINES[:1], options)
         for candidate in translation.candidates[0]:
@@ -211,12 +212,12 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
                 BeamOptions(beam_size=size)
         with self.assertRaisesRegex(UserError, "length_penalty"):
             BeamOptions(length_penalty=float("nan"))
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
             translator.translate(LINES, UnmaskingOptions(length_beam=25))
 
     def test_the_largest_settings_are_as_those_that_suffice(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         for heuristic in ("mask_predict", "fixed_k"):
             most, enough = (
                 translator.translate(
@@ -232,23 +233,23 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         ("teacher", UnmaskingOptions(), "takes BeamOptions, not UnmaskingOptions"),
     )
     def test_options_of_the_other_model(self, role, options, message):
-        translator = load_translator(model_dir(role))
+        translator = tiny_models.translator(role)
         with self.assertRaisesRegex(UserError, message):
             translator.translate(LINES, options)
 
     def test_a_string_is_no_list_of_lines(self):
         with self.assertRaisesRegex(UserError, "list of lines"):
-            load_translator(model_dir("student")).translate("a house")
+            tiny_models.translator("student").translate("a house")
 
     def test_an_endless_oracle_spread_has_every_length_once(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         options = UnmaskingOptions(oracle_spread=10**9)
         (translation,) = translator.translate(["a house"], options, ["ein Haus"])
         lengths = sorted(len(c.tokens) for c in translation.candidates[0])
         self.assertEqual(lengths, list(range(1, 25)))
 
     def test_no_lines(self):
-        self.assertEqual(load_translator(model_dir("student")).translate([]), [])
+        self.assertEqual(tiny_models.translator("student").translate([]), [])
 
 
 if __name__ == "__main__":

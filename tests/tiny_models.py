@@ -4,11 +4,13 @@ import functools
 import tempfile
 from pathlib import Path
 
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import save_model
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.translator import load_translator
 from tests.modeling.small import spread_weights
 
 WORDS = (
@@ -54,3 +56,9 @@ def model_dir(role: str, max_length: int = 24) -> Path:
     model = spread_weights(kind(config), seed=3, spread=3.0)
     save_model(model, folder, subword_file().read_bytes(), "en", "de")
     return folder
+
+
+@functools.cache
+def translator(role: str, max_length: int = 24, **kwargs) -> Translator:
+    """The translator of a model directory, which traces each way to decode once."""
+    return load_translator(model_dir(role, max_length), **kwargs)

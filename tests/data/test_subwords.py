@@ -2,8 +2,6 @@
 
 import functools
 import random
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -15,10 +13,11 @@ from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.data.text_files import plain_spaces, unbroken
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, PAD_ID, UNK_ID
+from tests.commands import run_command
 from tests.tiny_models import root
 
 NUM_SPECIAL = 5
-REPOSITORY = Path(__file__).resolve().parents[2]
+COMMAND = "bin/train_subword.py"
 
 WORDS = (
     "the house that my neighbour built last year has twelve windows and no door "
@@ -275,20 +274,15 @@ class TrainTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class CommandTest(tf.test.TestCase):
-    def run_command(self, *flags: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, REPOSITORY / "bin" / "train_subword.py", *flags]
-        environment = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"}
-        return subprocess.run(command, capture_output=True, text=True, env=environment)
-
     def test_writes_a_model_or_says_why_not(self):
         folder = Path(self.get_temp_dir())
         (folder / "text").write_text("\n".join(sentences()) + "\n")
         output = folder / "subword.model"
         corpus = f"--corpus=files:{folder}/text,{folder}/text"
-        done = self.run_command(corpus, "--vocab_size=400", f"--output={output}")
+        done = run_command(COMMAND, corpus, "--vocab_size=400", f"--output={output}")
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         self.assertEqual(SubwordModel(output).vocab_size, 400)
-        failed = self.run_command(corpus, "--vocab_size=401", f"--output={output}")
+        failed = run_command(COMMAND, corpus, "--vocab_size=401", f"--output={output}")
         self.assertEqual(failed.returncode, 1)
         self.assertIn("error: vocab_size 401", failed.stderr.splitlines()[-1])
 
@@ -298,6 +292,6 @@ class CommandTest(tf.test.TestCase):
             "--num_sampled_sentences=99999999999999999999",
             "--character_coverage=0.5",
         ):
-            failed = self.run_command("--corpus=grammar:dev", "--output=x", flag)
+            failed = run_command(COMMAND, "--corpus=grammar:dev", "--output=x", flag)
             self.assertEqual(failed.returncode, 1)
             self.assertStartsWith(failed.stderr, f"error: flag {flag}: ")

@@ -25,7 +25,8 @@ class DropLosingCandidatesTest(tf.test.TestCase, parameterized.TestCase):
                 "update_masked_sub",
                 max_iterations=30,
                 trace=False,
-            )
+            ),
+            autograph=False,
         )
         full = run(*args)
         pruned = run(*args, candidates_per_sentence=b, drop_losing_candidates=True)

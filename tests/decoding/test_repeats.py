@@ -8,9 +8,8 @@ from absl.testing import parameterized
 
 from cmlm_tf.decoding.repeats import weaker_repeats
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.decoding import loop_cases, oracle, table_model
-from tests.tiny_models import model_dir
 
 _NUM_WORDS = 3
 
@@ -121,7 +120,7 @@ class ForbidRepeatsTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_dropping_losers_keeps_the_winner(self):
         lines = ["the small cat sees one dog", "two dogs", "a house and a tree"]
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         texts = []
         for drop in (False, True):
             options = UnmaskingOptions(
@@ -131,7 +130,7 @@ class ForbidRepeatsTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(texts[0], texts[1])
 
     def test_a_sentence_of_the_student_in_one_pass_or_more(self):
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         lines = ["the small cat sees one dog and two trees"] * 2
         options = UnmaskingOptions("mask_predict", 1, forbid_repeats=True, trace=True)
         for translation in translator.translate(lines, options):

@@ -2,13 +2,9 @@
 
 import errno
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -20,10 +16,10 @@ from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
+from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
 
-_ROOT = Path(__file__).parents[2]
 _TARGETS = [2.0, 3.0]
 
 
@@ -41,7 +37,7 @@ def calibrated(folder):
     """A calibrated model and the report of the calibration."""
     shutil.copytree(model_dir("student"), folder / "model")
     report = calibrate(
-        load_translator(folder / "model"),
+        tiny_models.translator("student"),
         folder / "model",
         folder / "dev.en",
         UnmaskingOptions(length_beam=2),
@@ -53,13 +49,7 @@ def calibrated(folder):
 
 def _run(command, folder, **flags):
     arguments = [f"--{name}={value}" for name, value in flags.items()]
-    return subprocess.run(
-        [sys.executable, str(_ROOT / "bin" / command), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    return run_command(f"bin/{command}", *arguments, cwd=folder)
 
 
 def _speed(records):
@@ -74,7 +64,7 @@ def test_the_table_holds_what_decoding_gives(calibrated, folder):
     assert table.num_lines == 20
     assert len(table.points) <= report.num_decodings
     lines = (folder / "dev.en").read_text("utf-8").splitlines()
-    translator = load_translator(model)
+    translator = tiny_models.translator("student")
     for point in table.points:
         options = UnmaskingOptions(setting=point.setting, length_beam=2)
         translations = translator.translate(lines, options)
@@ -226,7 +216,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_decoded(fold
 
 def test_nothing_is_stored_if_no_target_can_be_reached(folder, tmp_path):
     shutil.copytree(model_dir("student"), tmp_path / "model")
-    translator = load_translator(tmp_path / "model")
+    translator = tiny_models.translator("student")
     with pytest.raises(UserError, match="the fastest of fixed_k on this text"):
         calibrate(
             translator,

@@ -2,16 +2,11 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from cmlm_tf.evaluation.bleu import has_moses
-
-_ROOT = Path(__file__).parents[2]
+from tests.commands import run_command
 
 _REFERENCES = "Der Hund schläft heute.\nDas E-Mail-Programm ist gut.\n"
 _HYPOTHESES = "Der Hund schläft heute.\nDas E-Mail-Programm ist neu.\n"
@@ -35,12 +30,8 @@ def folder(tmp_path):
 
 def _evaluate(folder, **flags):
     flags = {"hypotheses": "out.de", "references": "ref.de"} | flags
-    command = [sys.executable, str(_ROOT / "bin" / "evaluate.py")]
-    command += [f"--{name}={value}" for name, value in flags.items()]
-    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8"
-    )
+    arguments = [f"--{name}={value}" for name, value in flags.items()]
+    return run_command("bin/evaluate.py", *arguments, cwd=folder)
 
 
 def _check_error(result, line):

@@ -11,9 +11,8 @@ from cmlm_tf.evaluation import trace_page
 from cmlm_tf.evaluation.trace_cells import COLORS, SPOKEN
 from cmlm_tf.evaluation.trace_page import TracePage, parse_beside
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.evaluation.html_tree import Node, parse
-from tests.tiny_models import model_dir
 
 LINES = ["the small cat sees <b>one</b> dog & two boats", " ", "a house"]
 SIDES = [
@@ -25,7 +24,7 @@ _LOADING = {"src", "href", "srcset", "data", "action", "poster"}
 
 @pytest.fixture(scope="module")
 def translator():
-    return load_translator(model_dir("student"))
+    return tiny_models.translator("student")
 
 
 @pytest.fixture(scope="module")

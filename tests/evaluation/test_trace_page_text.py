@@ -7,14 +7,13 @@ import pytest
 
 from cmlm_tf.evaluation.trace_page import TracePage
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.evaluation.html_tree import parse
-from tests.tiny_models import model_dir
 
 
 @pytest.fixture(scope="module")
 def translator():
-    return load_translator(model_dir("student"))
+    return tiny_models.translator("student")
 
 
 def render(translator, line="a house"):

@@ -43,7 +43,7 @@ class CompactionTest(tf.test.TestCase, parameterized.TestCase):
 class InChunksTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(most=[1, 2, 3, 4, 5, 6, 9], jit_compile=[False, True])
     def test_chunks_visit_what_is_wanted(self, most, jit_compile):
-        @tf.function(jit_compile=jit_compile)
+        @tf.function(autograph=False, jit_compile=jit_compile)
         def visit(wanted):
             seen = tf.zeros([6], tf.int32)
 
@@ -63,7 +63,7 @@ class InChunksTest(tf.test.TestCase, parameterized.TestCase):
     def test_no_chunk_weighs_too_much(self, most, jit_compile):
         capacity = 5
 
-        @tf.function(jit_compile=jit_compile)
+        @tf.function(autograph=False, jit_compile=jit_compile)
         def weigh(wanted, weights):
             def weight(places):
                 inside = places < 6

@@ -1,5 +1,6 @@
 """The student: no causal mask, the teacher's encoder, packed equals padded."""
 
+import functools
 from unittest import mock
 
 import numpy as np
@@ -21,6 +22,33 @@ from tests.modeling.small import (
 )
 
 MASK = 4
+
+
+@functools.cache
+def predicting_student():
+    return make_student()
+
+
+@functools.cache
+def predicted_rows(candidates):
+    """Sources, and targets of any length with some positions masked."""
+    sources = random_sources(5, 7)
+    rng = np.random.default_rng(3)
+    rows, length = 5 * candidates, 9
+    valid = np.arange(length) < rng.integers(0, length + 1, size=[rows, 1])
+    masked = valid & (rng.random([rows, length]) < 0.5)
+    masked[:candidates] = False
+    words = rng.integers(5, 48, size=[rows, length])
+    ids = np.where(valid, np.where(masked, MASK, words), 0).astype(np.int32)
+    return sources, ids, valid, masked
+
+
+@functools.cache
+def padded_outputs(candidates):
+    """What the padded model returns for the same rows."""
+    sources, ids, valid, _ = predicted_rows(candidates)
+    batch = sentence_batch(np.repeat(sources, candidates, 0), ids, valid)
+    return predicting_student()(batch)
 
 
 class StudentTest(tf.test.TestCase, parameterized.TestCase):
@@ -89,22 +117,14 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunk))
         tokens = chunk * candidates * 9 // 2  # Of one sentence or more.
         self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
-        student = make_student()
-        sources = random_sources(5, 7)
-        rng = np.random.default_rng(3)
-        rows, length = 5 * candidates, 9
-        valid = np.arange(length) < rng.integers(0, length + 1, size=[rows, 1])
-        masked = valid & (rng.random([rows, length]) < 0.5)
-        masked[:candidates] = False
-        words = rng.integers(5, 48, size=[rows, length])
-        ids = np.where(valid, np.where(masked, MASK, words), 0).astype(np.int32)
+        sources, ids, valid, masked = predicted_rows(candidates)
+        student = predicting_student()
         cache, length_logits = student.start(tf.constant(sources))
         predict = student.predict_fn(cache, candidates, static)
-        found, log_probs = tf.function(predict, jit_compile=static)(
+        found, log_probs = tf.function(predict, autograph=False, jit_compile=static)(
             tf.constant(ids), tf.constant(masked)
         )
-        batch = sentence_batch(np.repeat(sources, candidates, 0), ids, valid)
-        logits, whole_lengths = student(batch)
+        logits, whole_lengths = padded_outputs(candidates)
         expected, expected_log_probs = best_tokens(logits, student.banned_ids)
         self.assertAllEqual(found[masked], expected[masked])
         self.assertAllClose(log_probs[masked], expected_log_probs[masked], atol=1e-4)

@@ -1,5 +1,7 @@
 """The teacher: causal, cached steps equal whole targets, exact search."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
@@ -12,7 +14,21 @@ from tests.reference_beam import reference_beam_search
 BOS, EOS = 2, 3
 
 
-def log_probs_of(teacher, source, prefixes):
+SOURCES = random_sources(6, 7, seed=2)
+
+
+@functools.cache
+def searched_teacher():
+    return make_teacher(seed=3)
+
+
+@functools.cache
+def whole_model():
+    """The teacher without any cache, as one graph for all shapes."""
+    return tf.function(searched_teacher(), reduce_retracing=True)
+
+
+def log_probs_of(source, prefixes):
     """Next-token log-probabilities without any cache: `[prefixes, vocab]`."""
     length = len(prefixes[0]) + 1
     decoder = np.array([[BOS, *prefix] for prefix in prefixes], np.int32)
@@ -20,8 +36,19 @@ def log_probs_of(teacher, source, prefixes):
     batch = sentence_batch(
         np.repeat(source[None], len(prefixes), 0), decoder, np.ones_like(decoder) > 0
     )
-    logits = ban(teacher(batch)[:, length - 1], teacher.banned_ids)
-    return tf.nn.log_softmax(logits).numpy()
+    logits = whole_model()(batch)[:, length - 1]
+    return tf.nn.log_softmax(ban(logits, searched_teacher().banned_ids)).numpy()
+
+
+@functools.cache
+def expected(beam_size):
+    """What a plain search without any cache finds for each sentence."""
+    found = []
+    for source in SOURCES:
+        limit = min(2 * int((source != 0).sum()) + 10, CONFIG.max_length - 1)
+        predict = functools.partial(log_probs_of, source)
+        found.append(reference_beam_search(predict, limit, beam_size, 0.6, EOS))
+    return found
 
 
 class TeacherTest(tf.test.TestCase, parameterized.TestCase):
@@ -58,30 +85,20 @@ class TeacherTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(beam_size=[1, 4], mode=["grow", "xla"])
     def test_search_equals_the_uncached_reference(self, beam_size, mode):
-        teacher = make_teacher(seed=3)
-        sources = random_sources(6, 7, seed=2)
         static_length = CONFIG.max_length - 1 if mode == "xla" else None
 
         @tf.function(jit_compile=mode == "xla")
         def search(ids):
             return search_sentences(
-                teacher,
+                searched_teacher(),
                 ids,
                 beam_size=beam_size,
                 alpha=0.6,
                 static_length=static_length,
             )
 
-        result = search(tf.constant(sources))
-        for row, source in enumerate(sources):
-            limit = min(2 * int((source != 0).sum()) + 10, CONFIG.max_length - 1)
-            tokens, score = reference_beam_search(
-                lambda prefixes, s=source: log_probs_of(teacher, s, prefixes),
-                limit,
-                beam_size,
-                0.6,
-                EOS,
-            )
+        result = search(tf.constant(SOURCES))
+        for row, (tokens, score) in enumerate(expected(beam_size)):
             length = int(result.lengths[row])
             self.assertEqual(result.token_ids[row, :length].numpy().tolist(), tokens)
             self.assertAllClose(result.scores[row], score, atol=1e-3)

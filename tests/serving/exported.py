@@ -7,7 +7,7 @@ import tensorflow_text  # noqa: F401  (its ops are in the graph)
 
 from cmlm_tf.serving.export import export_model
 from cmlm_tf.serving.requests import DTYPES, OPTIONS
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.tiny_models import model_dir, root
 
 MAX_LENGTH = 40
@@ -34,10 +34,9 @@ def student_dir():
     return model_dir("student", MAX_LENGTH)
 
 
-@functools.cache
 def translator():
-    """The translator of the same student, which traces each way to decode once."""
-    return load_translator(student_dir())
+    """The translator of the same student."""
+    return tiny_models.translator("student", max_length=MAX_LENGTH)
 
 
 @functools.cache

@@ -1,19 +1,8 @@
 """One clear line for bad flags and without the extra `serving`; REST works without."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
-#: Runs a command as if the modules of the extra were not installed.
-RUN = """
-import runpy, sys
-sys.modules["grpc"] = sys.modules["tensorflow_serving"] = None
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
+from tests.commands import run_command
 
 
 @pytest.mark.parametrize(
@@ -33,13 +22,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 )
 def test_one_line_without_the_extra(command, flags, message):
     arguments = [f"bin/{command}.py", *(f"--{flag}" for flag in flags)]
-    process = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    process = run_command(*arguments, missing=("grpc", "tensorflow_serving"))
     if message is None:
         assert process.returncode == 0
         return

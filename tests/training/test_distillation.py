@@ -1,13 +1,8 @@
 import hashlib
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from absl.testing import parameterized
@@ -18,32 +13,26 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.training.distillation import distill, distill_corpus
 from cmlm_tf.translator import load_translator
+from tests.commands import CONTEXT
 from tests.tiny_models import model_dir
 from tests.training.small_run import small_config, write_teacher
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = {"beam_size": 5}
-
-# Translates in slow small chunks, so that a kill comes in the midst of them.
-_SLOW = """
-import pathlib, sys, time
-from cmlm_tf.data.corpora import open_corpus
-from cmlm_tf.training.distillation import distill_corpus
-
-def translate(lines):
-    time.sleep(0.01)
-    return [line.upper() for line in lines]
-
-print("ready", flush=True)
-distill_corpus(
-    open_corpus(sys.argv[1]), lambda: translate, pathlib.Path(sys.argv[2]),
-    {"beam_size": 5}, chunk_size=3,
-)
-"""
 
 
 def shout(lines):
     return [line.upper() for line in lines]
+
+
+def shout_slowly(lines):
+    time.sleep(0.01)
+    return shout(lines)
+
+
+def distill_slowly(spec, output, is_ready):
+    """Works in small chunks, so that a kill comes in the midst of them."""
+    is_ready.set()
+    distill_corpus(open_corpus(spec), lambda: shout_slowly, output, SETTINGS, 3)
 
 
 class DistillCorpusTest(parameterized.TestCase):
@@ -134,16 +123,15 @@ class DistillCorpusTest(parameterized.TestCase):
 
     def test_killed_again_and_again(self):
         rng = random.Random(1)
-        command = [sys.executable, "-c", _SLOW, self.spec, str(self.output)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
         for _ in range(3):
-            process = subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, cwd=ROOT
-            )
-            process.stdout.readline()
+            is_ready = CONTEXT.Event()
+            arguments = self.spec, self.output, is_ready
+            process = CONTEXT.Process(target=distill_slowly, args=arguments)
+            process.start()
+            self.assertTrue(is_ready.wait(timeout=600))
             time.sleep(rng.uniform(0.02, 0.15))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+            process.kill()
+            process.join()
         self.distill(chunk_size=3)
         self.assert_complete()
 

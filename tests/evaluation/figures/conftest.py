@@ -1,12 +1,23 @@
-"""One run of all figures serves all tests."""
+"""One run of all figures serves all tests, and so do the models of that run."""
 
+import functools
 import time
+from unittest import mock
 
 import pytest
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.evaluation.figures import workbench
 from cmlm_tf.evaluation.figures.run import FIGURES
 from tests.evaluation.figures.tiny_run import measure_tiny, write_corpus
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _models_are_kept():
+    """Keeps translators, which trace each way to decode once."""
+    load = functools.cache(workbench.load_translator)
+    with mock.patch.object(workbench, "load_translator", load):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,7 @@
 """Figures drawn anew from their JSON files, which may be damaged."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -15,9 +11,8 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures import draw, measure_model, page, redraw
 from cmlm_tf.evaluation.figures.redraw import redraw_all
 from cmlm_tf.evaluation.figures.run import FIGURES
+from tests.commands import run_command
 from tests.evaluation.figures.tiny_run import result_of
-
-_ROOT = Path(__file__).parents[3]
 
 
 def test_the_command_redraws(folder, tmp_path):
@@ -25,12 +20,8 @@ def test_the_command_redraws(folder, tmp_path):
     path.parent.mkdir()
     path.write_bytes((folder / "out" / path.name).read_bytes())
     page = tmp_path / "docs" / "findings.md"
-    result = subprocess.run(
-        [sys.executable, str(_ROOT / "bin" / "figures.py"), "--redraw"]
-        + [f"--output_dir={tmp_path}", f"--page={page}"],
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
+    result = run_command(
+        "bin/figures.py", "--redraw", f"--output_dir={tmp_path}", f"--page={page}"
     )
     assert result.returncode == 0, result.stderr
     written = [path.with_suffix(suffix) for suffix in (".png", ".svg", ".md")]
@@ -275,12 +266,6 @@ def test_flags_that_do_nothing_are_refused(tmp_path):
         (["--page=a.md"], "--page needs --redraw"),
         (["--redraw", "--label=a"], "--label does nothing with --redraw"),
     ):
-        result = subprocess.run(
-            [sys.executable, str(_ROOT / "bin" / "figures.py"), *flags],
-            env={**os.environ, "PYTHONPATH": str(_ROOT)},
-            capture_output=True,
-            encoding="utf-8",
-            cwd=tmp_path,
-        )
+        result = run_command("bin/figures.py", *flags, cwd=tmp_path)
         assert result.returncode == 1
         assert result.stderr.splitlines()[-1] == f"error: {fault}"

@@ -2,21 +2,18 @@
 
 import json
 import math
-import os
 import shutil
-import subprocess
-import sys
 import time
-from pathlib import Path
 from unittest import mock
 
 import pytest
 from PIL import Image
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures import measure, points, run, workbench
+from cmlm_tf.evaluation.figures import measure, points, redraw, run, workbench
 from cmlm_tf.evaluation.figures.redraw import redraw_all
 from cmlm_tf.evaluation.figures.run import FIGURES, measure_figures
+from tests.commands import run_command
 from tests.evaluation.figures.tiny_run import (
     SETTINGS,
     SMALL,
@@ -25,8 +22,6 @@ from tests.evaluation.figures.tiny_run import (
     write_corpus,
 )
 from tests.tiny_models import model_dir
-
-_ROOT = Path(__file__).parents[3]
 
 
 def test_a_second_run_loads_and_decodes_nothing(folder):
@@ -50,7 +45,10 @@ def test_points_of_earlier_versions_are_found_again(folder, tmp_path):
         del content["origin"]
         path.write_text(json.dumps(content), "utf-8")
     fail = mock.Mock(side_effect=AssertionError("loaded"))
-    with mock.patch.object(workbench, "load_translator", fail):
+    with (
+        mock.patch.object(workbench, "load_translator", fail),
+        mock.patch.object(redraw, "draw"),
+    ):
         measure_tiny(tmp_path)
     for path in (folder / "out").glob("*.md"):
         new = (tmp_path / "out" / path.name).read_text("utf-8")
@@ -77,7 +75,10 @@ def test_points_of_several_folders_are_put_together_by_copying(folder, tmp_path)
         for path in part.iterdir():
             shutil.copy(path, points)
     fail = mock.Mock(side_effect=AssertionError("loaded"))
-    with mock.patch.object(workbench, "load_translator", fail):
+    with (
+        mock.patch.object(workbench, "load_translator", fail),
+        mock.patch.object(run, "redraw"),
+    ):
         paths = measure_tiny(tmp_path, deadline=time.monotonic())
     for path in [*paths, tmp_path / "out" / "claims.md"]:
         assert path.read_bytes() == (folder / "out" / path.name).read_bytes()
@@ -235,14 +236,9 @@ def test_a_wrong_point_is_named(folder, tmp_path, kind, fields):
 def test_the_time_budget_counts_from_the_start_of_the_command(folder, tmp_path):
     """A budget that loading alone uses up: no point is begun."""
     corpus = f"files:{folder}/a.en,{folder}/a.de"
-    result = subprocess.run(
-        [sys.executable, str(_ROOT / "bin" / "figures.py"), "--time_budget=0.1"]
-        + [f"--output_dir={tmp_path}", f"--dev={corpus}", f"--test={corpus}"]
-        + [f"--{role}={model_dir(role)}" for role in ("student", "teacher")],
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    flags = [f"--output_dir={tmp_path}", f"--dev={corpus}", f"--test={corpus}"]
+    flags += [f"--{role}={model_dir(role)}" for role in ("student", "teacher")]
+    result = run_command("bin/figures.py", "--time_budget=0.1", *flags)
     assert result.returncode == 1
     last = result.stderr.splitlines()[-1]
     assert last.startswith("error: time is up after 0 new points")

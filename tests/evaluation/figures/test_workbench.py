@@ -14,7 +14,7 @@ from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.split import Split, read_split
 from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.tiny_models import WORDS, model_dir
 
 SOURCES = tuple(" ".join(WORDS[i : i + 5]) for i in range(8)) + ("", "the cat " * 30)
@@ -23,7 +23,7 @@ FIXED = UnmaskingOptions("fixed_k", 2, length_beam=4)
 
 def _references():
     """Texts near what the random model writes: scores are neither 0 nor all equal."""
-    translator = load_translator(model_dir("student"))
+    translator = tiny_models.translator("student")
     options = UnmaskingOptions("mask_predict", 3, length_beam=2)
     return tuple(t.text for t in translator.translate(SOURCES, options))
 

@@ -1,0 +1,51 @@
+"""Runs commands as a user does, but imports TensorFlow once for all of them."""
+
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: A process that only imports, and from which each command is forked.
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
+
+
+def run_command(command, *flags, cwd=None, stdin=os.devnull, missing=()):
+    """Runs a script in a process of its own.
+
+    Args:
+        command: the script, from the root of the repository.
+        *flags: its arguments.
+        cwd: the folder to run it in, this one if None.
+        stdin: path of what it reads.
+        missing: names of modules that it does not find.
+
+    Returns:
+        The finished process, with stdout and stderr as text.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        stdin = os.path.abspath(stdin)
+        streams = [stdin, f"{folder}/stdout", f"{folder}/stderr"]
+        arguments = [str(ROOT / command), *map(str, flags)]
+        process = CONTEXT.Process(
+            target=_run, args=(arguments, cwd or os.getcwd(), streams, missing)
+        )
+        process.start()
+        process.join()
+        texts = [Path(path).read_text("utf-8") for path in streams[1:]]
+    return subprocess.CompletedProcess(arguments, process.exitcode, *texts)
+
+
+def _run(arguments, folder, streams, missing):
+    for number, path in enumerate(streams):
+        mode = os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY
+        os.dup2(os.open(path, mode), number)
+    sys.stdin = open(0)
+    sys.argv = arguments
+    sys.modules.update(dict.fromkeys(missing))
+    os.chdir(folder)
+    runpy.run_path(arguments[0], run_name="__main__")
