@@ -9,7 +9,7 @@ _ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "-1",
     "MPLBACKEND": "Agg",
     "OMP_NUM_THREADS": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_NUM_INTEROP_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
 }

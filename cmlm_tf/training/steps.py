@@ -111,9 +111,9 @@ class TrainingModel(keras.Model, abc.ABC):
         self._evaluate = compiled(lambda batch: self.sums(batch, training=False))
         self._differentiate = compiled(self._sums_and_gradient)
         self._next_state = compiled(lambda *args: self.optimizer.next_state(*args))
-        one_replica = tf.distribute.get_strategy().num_replicas_in_sync == 1
-        # One program; with several replicas, which add up in between, its parts.
-        self._update = compiled(self._one_update) if one_replica else self._one_update
+        # One program, or its parts, where a strategy adds up over replicas in between.
+        several = tf.distribute.has_strategy()
+        self._update = self._one_update if several else compiled(self._one_update)
 
     @abc.abstractmethod
     def counts(self, batch: Batch) -> Scalars:
