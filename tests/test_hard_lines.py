@@ -13,6 +13,7 @@ from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
 from cmlm_tf.translator import load_translator
+from tests import tiny_models
 from tests.hard_lines import INVALID_UTF8, LONG, SURROGATES, all_lines
 from tests.tiny_models import model_dir, subword_file
 from tests.training.small_run import small_config, write_teacher
@@ -51,7 +52,7 @@ class HardLinesTest(parameterized.TestCase):
     @parameterized.parameters("teacher", "student")
     def test_one_translation_for_each_line_alone_and_in_a_batch(self, role):
         lines = [*all_lines(), *SURROGATES]
-        translator = load_translator(model_dir(role))
+        translator = tiny_models.translator(role)
         texts = [t.text for t in translator.translate(lines, OPTIONS[role])]
         self.assertLen(texts, len(lines))
         ids = translator.subwords.encode(lines)
@@ -68,7 +69,7 @@ class HardLinesTest(parameterized.TestCase):
     @parameterized.parameters(*LONG)
     def test_a_long_line_is_one_translation(self, name):
         options = UnmaskingOptions("mask_predict", 1, length_beam=1)
-        translator = load_translator(model_dir("student"), sentences_per_batch=512)
+        translator = tiny_models.translator("student", sentences_per_batch=512)
         (translation,) = translator.translate([LONG[name]], options)
         self.assertEqual(translation.num_tokens > 0, name != "blanks")
 
@@ -78,8 +79,8 @@ class HardLinesTest(parameterized.TestCase):
     ):
         lines = [WIDE, f"a {WIDE} b", "the small dog", "", "\U0001f600"]
         for deterministic in (False, True):
-            translator = load_translator(
-                model_dir(role, max_length), deterministic=deterministic
+            translator = tiny_models.translator(
+                role, max_length, deterministic=deterministic
             )
             translations = translator.translate(lines, OPTIONS[role])
             self.assertEqual([t.num_tokens > 0 for t in translations], [1, 1, 1, 0, 1])
@@ -104,7 +105,7 @@ class HardLinesTest(parameterized.TestCase):
         content = b"".join(line.encode() + b"\n" for line in good)
         source.write_bytes(content + b"\n".join(INVALID_UTF8))  # No last line end.
         output = self.folder / "out.de"
-        translator = load_translator(model_dir("student"))
+        translator = tiny_models.translator("student")
         with self.assertLogs(level="WARNING") as logs:
             translate_file(translator, str(source), str(output), OPTIONS["student"])
         lines = output.read_bytes().decode().split("\n")

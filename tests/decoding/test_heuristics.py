@@ -65,7 +65,9 @@ LOG_TAUS = [-INF, -80.0, -2.0, -1.0, -0.5, -0.375, -0.25, -0.125, 0.0, 0.5]
 class OracleTest(tf.test.TestCase, parameterized.TestCase):
     def assert_selects(self, rule, args, expected, keep=None):
         for jit_compile in (False, True):
-            selected = tf.function(rule, jit_compile=jit_compile)(*args).numpy()
+            selected = tf.function(rule, autograph=False, jit_compile=jit_compile)(
+                *args
+            ).numpy()
             wanted = np.zeros([NUM_ROWS, LENGTH], bool)
             for row, positions in enumerate(expected):
                 wanted[row, list(positions)] = True

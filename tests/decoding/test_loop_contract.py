@@ -119,7 +119,9 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
 
         if in_graph:
             run = tf.function(
-                run, input_signature=[tf.TensorSpec([None, None], tf.bool)]
+                run,
+                input_signature=[tf.TensorSpec([None, None], tf.bool)],
+                autograph=False,
             )
         result = run(tf.zeros([2, 3], tf.bool))
         self.assertAllEqual(result.num_iterations, [0, 0])

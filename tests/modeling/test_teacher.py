@@ -25,7 +25,7 @@ def searched_teacher():
 @functools.cache
 def whole_model():
     """The teacher without any cache, as one graph for all shapes."""
-    return tf.function(searched_teacher(), reduce_retracing=True)
+    return tf.function(searched_teacher(), autograph=False, reduce_retracing=True)
 
 
 def log_probs_of(source, prefixes):
@@ -87,7 +87,7 @@ class TeacherTest(tf.test.TestCase, parameterized.TestCase):
     def test_search_equals_the_uncached_reference(self, beam_size, mode):
         static_length = CONFIG.max_length - 1 if mode == "xla" else None
 
-        @tf.function(jit_compile=mode == "xla")
+        @tf.function(autograph=False, jit_compile=mode == "xla")
         def search(ids):
             return search_sentences(
                 searched_teacher(),
