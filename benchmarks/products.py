@@ -22,7 +22,7 @@ _POSITIONS = flags.DEFINE_list("positions", ["32", "150", "600"], "Rows.")
 _ROUNDS = flags.DEFINE_integer("rounds", 60, "Timed products of each format.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 
-_INPUTS, _OUTPUTS = 512, 2048
+_INPUT_DIM, _OUTPUT_DIM = 512, 2048
 
 
 def main(_) -> None:
@@ -64,19 +64,19 @@ def main(_) -> None:
 def _computes(product: Callable[[], tf.Tensor], positions: int) -> bool:
     """Runs it once; where oneDNN has no such product, TensorFlow returns nothing."""
     result = tf.nest.flatten(product())[0]
-    return result.shape == [positions, _OUTPUTS]
+    return result.shape == [positions, _OUTPUT_DIM]
 
 
 def _products(positions: int) -> dict[str, Callable[[], tf.Tensor]]:
     rng = np.random.default_rng(1)
-    x = tf.constant(rng.normal(size=[positions, _INPUTS]), tf.float32)
-    w = tf.constant(rng.normal(size=[_INPUTS, _OUTPUTS]), tf.float32)
+    x = tf.constant(rng.normal(size=[positions, _INPUT_DIM]), tf.float32)
+    w = tf.constant(rng.normal(size=[_INPUT_DIM, _OUTPUT_DIM]), tf.float32)
     half = tf.cast(x, tf.bfloat16), tf.cast(w, tf.bfloat16)
     x8 = tf.constant(rng.integers(-127, 128, x.shape), tf.int8)
     w8 = tf.constant(rng.integers(-127, 128, w.shape), tf.int8)
     unsigned = tf.bitcast(x8, tf.quint8)
     limits = {"min_a": 0.0, "max_a": 1.0, "min_b": -1.0, "max_b": 1.0}
-    bias = tf.zeros([_OUTPUTS])
+    bias = tf.zeros([_OUTPUT_DIM])
     return {
         "float32": lambda: tf.matmul(x, w),
         "bfloat16": lambda: tf.matmul(*half),

@@ -24,7 +24,7 @@ LINES = [
 class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(role=["teacher", "student"])
     def test_one_translation_for_each_line(self, role):
-        translator = tiny_models.translator(role, sentences_per_batch=3)
+        translator = tiny_models.translator(role, sentences_per_batch=2)
         translations = translator.translate(LINES)
         self.assertLen(translations, len(LINES))
         for line, translation in zip(LINES, translations, strict=True):

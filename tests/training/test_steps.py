@@ -34,9 +34,7 @@ def batches(count):
 
 
 def dataset(count):
-    spec = {
-        name: tf.TensorSpec(x.shape, x.dtype) for name, x in next(batches(1)).items()
-    }
+    spec = tf.nest.map_structure(tf.TensorSpec.from_tensor, next(batches(1)))
     return tf.data.Dataset.from_generator(lambda: batches(count), output_signature=spec)
 
 
