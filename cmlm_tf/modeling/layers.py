@@ -43,12 +43,15 @@ def attend(
     scores = tf.einsum(f"{layout},bhsd->bhts", queries, keys)
     scores = tf.where(allowed, tf.cast(scores, tf.float32), MASKED_SCORE)
     weights = tf.cast(tf.nn.softmax(scores), values.dtype)
-    context = tf.einsum(f"bhts,bhsd->{layout}", weights, values)
+    # The gradient of an einsum would bring its own into a slow order.
+    context = tf.matmul(weights, values)
+    if layout == "bthd":
+        context = heads_first(context)  # Its own inverse.
     return tf.ensure_shape(context, queries.shape)  # What a padded memory lost.
 
 
 def heads_first(x: tf.Tensor) -> tf.Tensor:
-    """Maps `[batch, sources, heads, depth]` to `[batch, heads, sources, depth]`."""
+    """Swaps heads and places: `[batch, sources, heads, depth]`, and the other way."""
     return tf.transpose(x, [0, 2, 1, 3])
 
 

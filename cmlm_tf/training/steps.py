@@ -209,17 +209,22 @@ class TrainingModel(keras.Model, abc.ABC):
         """Does nothing, as all is built; Keras's fails with several workers."""
 
     def _train(self, iterator) -> Scalars:
-        batches = [iterator.get_next() for _ in range(self.steps_per_execution)]
-        self.distribute_strategy.run(self._updates, args=(batches,))
+        run = self.distribute_strategy.run
+        _, progress = tf.while_loop(
+            lambda done, _: done < self.steps_per_execution,
+            lambda done, progress: (
+                done + 1,
+                run(self._update, args=(progress, iterator.get_next())),
+            ),
+            (0, run(self._read_progress)),
+        )
+        run(self._write_progress, args=(progress,))
         return {}
 
-    def _updates(self, batches: Sequence[Batch]) -> None:
-        progress = self._read_progress()
-        for batch in batches:
-            progress = self._update(progress, batch)
+    def _write_progress(self, progress: _Progress) -> None:
         self.optimizer.write_state(progress.optimizer)
         assign(self._seeds, unpack(progress.seeds, self._seeds))
-        self._record(progress.sums, progress.counts, len(batches))
+        self._record(progress.sums, progress.counts, self.steps_per_execution)
 
     def _measure(self, batch: Batch) -> None:
         counts = add_over_replicas(self._count(batch))
