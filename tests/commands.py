@@ -60,7 +60,7 @@ def start_process(function, *args, streams, **environment):
 def _begin(function, args, streams, environment):
     os.environ.update(environment)
     for number, path in enumerate(streams):
-        mode = os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY
+        mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
         os.dup2(os.open(path, mode), number)
     sys.stdin = open(0)
     function(*args)
