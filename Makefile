@@ -41,12 +41,16 @@ $(VENV)/.made:
 	bin/make_venv.sh $(VENV)
 	@touch $@
 
-# One stamp for each set of extras, so that a second call installs nothing.
+# One stamp for each set of extras, and for those within it, so that a second call
+# installs nothing.
 $(VENV)/.installed: extras =
 $(VENV)/.installed-test: extras = [test]
 $(VENV)/.installed-test-dev: extras = [test,dev]
+$(VENV)/.installed: stamps = .installed
+$(VENV)/.installed-test: stamps = .installed .installed-test
+$(VENV)/.installed-test-dev: stamps = .installed .installed-test .installed-test-dev
 $(VENV)/.installed $(VENV)/.installed-test $(VENV)/.installed-test-dev: $(project) | $(VENV)/.made
 	@echo "Installing .$(extras) into $(VENV); the first time takes some minutes."
 	@PYTHONWARNINGS=ignore $(python) -m pip install --quiet --disable-pip-version-check \
 		--editable '.$(extras)'
-	@touch $@
+	@touch $(addprefix $(VENV)/,$(stamps))

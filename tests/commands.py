@@ -31,20 +31,42 @@ def run_command(command, *flags, cwd=None, stdin=os.devnull, missing=()):
         stdin = os.path.abspath(stdin)
         streams = [stdin, f"{folder}/stdout", f"{folder}/stderr"]
         arguments = [str(ROOT / command), *map(str, flags)]
-        process = CONTEXT.Process(
-            target=_run, args=(arguments, cwd or os.getcwd(), streams, missing)
+        process = start_process(
+            _run, arguments, cwd or os.getcwd(), missing, streams=streams
         )
-        process.start()
         process.join()
         texts = [Path(path).read_text("utf-8") for path in streams[1:]]
     return subprocess.CompletedProcess(arguments, process.exitcode, *texts)
 
 
-def _run(arguments, folder, streams, missing):
+def start_process(function, *args, streams, **environment):
+    """Starts a function in a process of its own, before TensorFlow has begun.
+
+    Args:
+        function: one of a module.
+        *args: what it is called with.
+        streams: paths of stdin, stdout and stderr.
+        **environment: variables that are other than here.
+
+    Returns:
+        The process.
+    """
+    args = (function, args, streams, environment)
+    process = CONTEXT.Process(target=_begin, args=args)
+    process.start()
+    return process
+
+
+def _begin(function, args, streams, environment):
+    os.environ.update(environment)
     for number, path in enumerate(streams):
-        mode = os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY
+        mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
         os.dup2(os.open(path, mode), number)
     sys.stdin = open(0)
+    function(*args)
+
+
+def _run(arguments, folder, missing):
     sys.argv = arguments
     sys.modules.update(dict.fromkeys(missing))
     os.chdir(folder)

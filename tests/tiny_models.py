@@ -48,7 +48,7 @@ def model_dir(role: str, max_length: int = 24) -> Path:
         num_heads=2,
         feed_forward_dim=32,
         num_encoder_layers=1,
-        num_decoder_layers=2,
+        num_decoder_layers=1,
         max_length=max_length,
     )
     kind = {"teacher": AutoregressiveTransformer, "student": ConditionalMaskedLM}[role]

@@ -29,9 +29,9 @@ class MatrixRate:
         positions = config.data.tokens_per_batch
         self.operations = update_operations(sizes, positions, config.role)
 
-    @functools.cached_property
+    @property
     def measured(self) -> float:
-        """Operations per second of large products on one device; takes a moment."""
+        """Operations per second of large products; the first time takes a moment."""
         return _product_rate(self._dtype)
 
     def share(self, updates_per_second: float) -> float:
@@ -64,6 +64,7 @@ def update_operations(sizes: TransformerConfig, positions: int, role: str) -> fl
     return 6.0 * positions * (encoder + memory + decoder + vocabulary)
 
 
+@functools.cache
 def _product_rate(dtype: str) -> float:
     size = _PRODUCT_SIZE[bool(tf.config.list_physical_devices("GPU"))]
     compute = tf.bfloat16 if "bfloat16" in dtype else tf.float32

@@ -15,6 +15,8 @@ from tests import tiny_models
 from tests.evaluation.html_tree import Node, parse
 
 LINES = ["the small cat sees <b>one</b> dog & two boats", " ", "a house"]
+#: Its translation changes on the way, whatever the strategy.
+CHANGING = "dog house tree river boat sees finds likes"
 SIDES = [
     UnmaskingOptions("mask_predict", 3, length_beam=3),
     UnmaskingOptions("fixed_k", 2, length_beam=3),
@@ -166,18 +168,18 @@ def _luminance(color):
 
 
 def test_tokens_that_are_masked_again_are_marked(translator):
-    options = UnmaskingOptions("mask_predict", 4, "update_masked", length_beam=1)
+    options = UnmaskingOptions("mask_predict", 6, "update_masked", length_beam=1)
     traced = UnmaskingOptions(
-        "mask_predict", 4, "update_masked", length_beam=1, trace=True
+        "mask_predict", 6, "update_masked", length_beam=1, trace=True
     )
-    passes = translator.translate(LINES[:1], traced)[0].candidates[0][0].passes
+    passes = translator.translate([CHANGING], traced)[0].candidates[0][0].passes
     expected = sum(
         now and not then
         for before, after in zip(passes, passes[1:], strict=False)
         for then, now in zip(before["mask"], after["mask"], strict=True)
     )
     made = TracePage(translator, [options])
-    made.add(LINES[:1], None)
+    made.add([CHANGING], None)
     root = parse(made.render())
     (table,) = root.all("table", "passes")
     assert expected > 0
@@ -193,9 +195,9 @@ def test_every_masked_position_has_its_probability(translator, root):
 
 
 def test_tokens_that_are_rewritten_unmasked_are_told_apart(translator):
-    options = UnmaskingOptions("mask_predict", 4, "update_all", length_beam=1)
+    options = UnmaskingOptions("mask_predict", 6, "update_all", length_beam=1)
     traced = dataclasses.replace(options, trace=True)
-    passes = translator.translate(LINES[:1], traced)[0].candidates[0][0].passes
+    passes = translator.translate([CHANGING], traced)[0].candidates[0][0].passes
     expected = sum(
         not any(masks) and len(set(ids)) == 2
         for before, after in zip(passes, passes[1:], strict=False)
@@ -206,7 +208,7 @@ def test_tokens_that_are_rewritten_unmasked_are_told_apart(translator):
         )
     )
     made = TracePage(translator, [options])
-    made.add(LINES[:1], None)
+    made.add([CHANGING], None)
     (table,) = parse(made.render()).all("table", "passes")
     rewritten = list(table.all("span", "over"))
     assert len(rewritten) == expected > 0

@@ -125,12 +125,12 @@ class ExportTest(tf.test.TestCase, parameterized.TestCase):
         ]
         self.assertAllClose(found, expected, atol=0.05)
 
-    @parameterized.parameters("float32", "bfloat16")
-    def test_an_export_for_a_gpu_holds_each_weight_once(self, dtype):
-        path = exported.export_dir(device="gpu", dtype=dtype)
+    @parameterized.parameters({}, {"dtype": "bfloat16"})
+    def test_an_export_for_a_gpu_holds_each_weight_once(self, **dtype):
+        path = exported.export_dir(device="gpu", **dtype)
         variables = tf.train.list_variables(str(path / "variables" / "variables"))
         sizes = [math.prod(shape) for name, shape in variables if "VALUE" in name]
-        weights = load_model(exported.student_dir(), dtype).model.weights
+        weights = load_model(exported.student_dir(), **dtype).model.weights
         self.assertEqual(sum(sizes), sum(math.prod(weight.shape) for weight in weights))
         self.assertLen(sizes, len({weight.dtype for weight in weights}))
 

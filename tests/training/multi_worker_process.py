@@ -1,14 +1,8 @@
-"""One of several workers: its arguments are config, output folder and kill step.
-
-Every checkpoint's variables are also written by each worker, in its own file. In
-the step that is named, the process kills itself; 0 names none.
-"""
+"""One of several workers, a process that is forked for it."""
 
 import json
 import os
 import signal
-import sys
-from pathlib import Path
 
 import ml_collections
 import numpy as np
@@ -20,26 +14,31 @@ from cmlm_tf.training.trainer import train
 
 
 def main(config_file, output, kill_step):
+    """Trains as the worker that TF_CONFIG names.
+
+    Every checkpoint's variables are also written by each worker, in its own file.
+
+    Args:
+        config_file: the config as JSON.
+        output: the run's folder.
+        kill_step: in which the process kills itself; 0 is none.
+    """
+    logging.set_verbosity(logging.INFO)
     worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
     save, count = Checkpoints.save, callbacks.StepCounter.on_train_batch_end
 
     def save_everywhere(self):
         save(self)
         arrays = {str(i): np.asarray(v) for i, v in enumerate(self._variables)}
-        path = Path(output).with_name(f"worker_{worker}_step_{self._state.step}.npz")
+        path = output.with_name(f"worker_{worker}_step_{self._state.step}.npz")
         np.savez(path, **arrays)
 
     def count_and_die(self, batch, logs=None):
         count(self, batch, logs)
-        if self._state.step == int(kill_step):
+        if self._state.step == kill_step:
             os.kill(os.getpid(), signal.SIGKILL)
 
     Checkpoints.save = save_everywhere
     callbacks.StepCounter.on_train_batch_end = count_and_die
-    config = ml_collections.ConfigDict(json.loads(Path(config_file).read_text()))
+    config = ml_collections.ConfigDict(json.loads(config_file.read_text()))
     train(config, output, "multi_worker")
-
-
-if __name__ == "__main__":
-    logging.set_verbosity(logging.INFO)
-    main(*sys.argv[1:4])

@@ -1,13 +1,16 @@
 """A training run so small that a test can afford it."""
 
+import functools
 import importlib.util
 import random
+import shutil
+import tempfile
 from pathlib import Path
 
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
-from cmlm_tf.modeling.model_dir import save_model
-from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.modeling.model_dir import ROLES, save_model
 from cmlm_tf.training.building import transformer_config
+from cmlm_tf.training.trainer import train
 
 _WORDS = {"one": "eins", "two": "zwei", "red": "rot", "dog": "Hund", "sees": "sieht"}
 
@@ -64,15 +67,29 @@ def small_config(folder, role="teacher"):
     return config
 
 
-def write_teacher(folder):
-    """Writes a teacher with random weights, of the sizes of `small_config`."""
+def write_model(folder, role):
+    """Writes a model with random weights, of the sizes of `small_config`."""
     config = small_config(folder)
     subwords = SubwordModel(config.data.subword_model)
-    sizes = transformer_config(config, subwords)
-    save_model(
-        AutoregressiveTransformer(sizes),
-        folder / "teacher",
-        subwords.model,
-        "en",
-        "de",
-    )
+    model = ROLES[role](transformer_config(config, subwords))
+    save_model(model, folder / role, subwords.model, "en", "de")
+
+
+def write_teacher(folder):
+    """Writes the teacher of `small_config`'s student."""
+    write_model(folder, "teacher")
+
+
+@functools.cache
+def _finished_run():
+    """A folder with a config's files and the whole run of a teacher."""
+    _finished_run.folder = tempfile.TemporaryDirectory()
+    folder = Path(_finished_run.folder.name)
+    train(small_config(folder), folder / "run")
+    return folder
+
+
+def copy_finished_run(folder):
+    """Writes what a teacher's whole run left; returns its config and its folder."""
+    shutil.copytree(_finished_run(), folder, dirs_exist_ok=True)
+    return small_config(folder), folder / "run"

@@ -1,40 +1,33 @@
 import os
-import subprocess
-import sys
-from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from absl import logging
 
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.training.building import build, transformer_config
-from tests.training.small_run import small_config
-
-# Where XLA writes its programs must be said before TensorFlow starts, hence a new
-# process.
-_TRAIN_WITH_AND_WITHOUT = """
-import pathlib, sys
-from unittest import mock
-from absl import logging
 from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.dev_set import DevSet
 from cmlm_tf.training.trainer import train
+from tests.commands import start_process
 from tests.training.small_run import small_config
 
-logging.set_verbosity(logging.INFO)
-folder = pathlib.Path(sys.argv[1])
-config = small_config(folder)
-config.model.dropout = 0.1
-config.data.row_lengths = (16, 48)
-config.training.update(jit_compile=True, steps_per_execution=2, max_steps=4)
-config.training.checkpoint_every = 4
-with mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}):
-    train(config, folder / "side_by_side")
-    with mock.patch.object(ShapeCompilation, "on_train_begin"):
-        train(config, folder / "one_after_the_other")
-"""
 _RUNS, _SHAPES = 2, 2
+
+
+def train_with_and_without(folder):
+    logging.set_verbosity(logging.INFO)
+    config = small_config(folder)
+    config.model.dropout = 0.1
+    config.data.row_lengths = (16, 48)
+    config.training.update(jit_compile=True, steps_per_execution=2, max_steps=4)
+    config.training.checkpoint_every = 4
+    with mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}):
+        train(config, folder / "side_by_side")
+        with mock.patch.object(ShapeCompilation, "on_train_begin"):
+            train(config, folder / "one_after_the_other")
 
 
 class ShapeCompilationTest(tf.test.TestCase):
@@ -47,16 +40,19 @@ class ShapeCompilationTest(tf.test.TestCase):
             return [file[name] for name in file.files if name != "meta"]
 
     def test_every_shape_is_compiled_once_and_training_is_the_same(self):
-        root, programs = Path(__file__).parents[2], self.folder / "programs"
-        environment = os.environ | {
-            "PYTHONPATH": str(root),
-            "XLA_FLAGS": f"--xla_dump_to={programs} --xla_backend_optimization_level=0",
-        }
-        command = [sys.executable, "-c", _TRAIN_WITH_AND_WITHOUT, self.folder]
-        process = subprocess.run(
-            command, check=True, cwd=root, env=environment, stderr=subprocess.PIPE
+        # Where XLA writes its programs must be said before it begins.
+        programs, log = self.folder / "programs", self.folder / "log"
+        dump = f"--xla_dump_to={programs} --xla_dump_hlo_module_re=.*one_update.*"
+        process = start_process(
+            train_with_and_without,
+            self.folder,
+            streams=[os.devnull, os.devnull, log],
+            XLA_FLAGS=f"{os.environ['XLA_FLAGS']} {dump}",
         )
-        self.assertEqual(process.stderr.count(b"batches of 12 x 16 and 4 x 48"), 1)
+        process.join()
+        told = log.read_text()
+        self.assertEqual(process.exitcode, 0, told)
+        self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), 1)
         compiled = list(programs.glob("*one_update*before_optimizations*"))
         self.assertLen(compiled, _RUNS * _SHAPES)
         found = self.checkpoint("side_by_side")

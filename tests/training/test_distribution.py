@@ -1,42 +1,35 @@
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.training.distribution import make_strategy, worker_index
-
-# Virtual devices must be made before TensorFlow starts, hence a new process.
-_TRAIN_ON_ONE_AND_ON_TWO = """
-import pathlib, sys
-import tensorflow as tf
-cpu = tf.config.list_physical_devices("CPU")[0]
-two = [tf.config.LogicalDeviceConfiguration()] * 2
-tf.config.set_logical_device_configuration(cpu, two)
-
 from cmlm_tf.training import trainer
+from cmlm_tf.training.distribution import make_strategy, worker_index
+from tests.commands import start_process
 from tests.training.small_run import small_config, write_teacher
 
-folder = pathlib.Path(sys.argv[1])
-write_teacher(folder)
-strategies = {
-    "one": tf.distribute.get_strategy(),
-    "two": tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]),
-}
-assert strategies["two"].num_replicas_in_sync == 2
-trainer.make_strategy = strategies.get
-for name in strategies:
-    config = small_config(folder, "student")
-    config.model.dropout = 0.0
-    config.training.update(max_steps=4, warmup_steps=100, clip_norm=0.1)
-    config.training.update(steps_per_execution=2, checkpoint_every=4)
-    config.evaluation.every = 4
-    trainer.train(config, folder / name, name)
-"""
+
+def train_on_one_and_on_two(folder):
+    """Makes virtual devices, which TensorFlow allows before it has begun."""
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, two)
+    write_teacher(folder)
+    strategies = {
+        "one": tf.distribute.get_strategy(),
+        "two": tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]),
+    }
+    assert strategies["two"].num_replicas_in_sync == 2
+    trainer.make_strategy = strategies.get
+    for name in strategies:
+        config = small_config(folder, "student")
+        config.model.dropout = 0.0
+        config.training.update(max_steps=4, warmup_steps=100, clip_norm=0.1)
+        config.training.update(steps_per_execution=2, checkpoint_every=4)
+        config.evaluation.every = 4
+        trainer.train(config, folder / name, name)
 
 
 def checkpoint(folder):
@@ -50,10 +43,11 @@ class TwoDevicesTest(tf.test.TestCase):
         self.folder = tmp_path
 
     def test_global_batch_gives_the_same_weights_on_two_devices_as_on_one(self):
-        command = [sys.executable, "-c", _TRAIN_ON_ONE_AND_ON_TWO, self.folder]
-        root = Path(__file__).parents[2]
-        environment = os.environ | {"PYTHONPATH": str(root)}
-        subprocess.run(command, check=True, cwd=root, env=environment)
+        log = self.folder / "log"
+        streams = [os.devnull, os.devnull, log]
+        process = start_process(train_on_one_and_on_two, self.folder, streams=streams)
+        process.join()
+        self.assertEqual(process.exitcode, 0, log.read_text())
         one, two = (checkpoint(self.folder / name) for name in ("one", "two"))
         self.assertEqual(len(one), len(two))
         for left, right in zip(one, two, strict=True):

@@ -4,18 +4,14 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.commands import start_process
+from tests.training import multi_worker_process
 from tests.training.small_run import small_config
-
-ROOT = Path(__file__).resolve().parents[2]
-PROCESS = Path(__file__).with_name("multi_worker_process.py")
 
 
 def free_addresses(count):
@@ -27,29 +23,27 @@ def free_addresses(count):
 
 
 def start_workers(config_file, output, count, kill_step=0):
-    """Starts the workers; only the last of them kills itself."""
+    """Starts the workers, each with its log; only the last of them kills itself."""
     cluster = {"worker": free_addresses(count)}
     for index in range(count):
         task = {"type": "worker", "index": index}
-        environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
-            "TF_CONFIG": json.dumps({"cluster": cluster, "task": task}),
-        }
-        log = Path(output).with_name(f"{index}.log")
+        log = output.with_name(f"{index}.log")
         log.parent.mkdir(exist_ok=True)
-        step = kill_step if index == count - 1 else 0
-        yield subprocess.Popen(
-            [sys.executable, PROCESS, config_file, output, str(step), log],
-            env=environment,
-            stderr=open(log, "w"),
+        process = start_process(
+            multi_worker_process.main,
+            *(config_file, output, kill_step if index == count - 1 else 0),
+            streams=[os.devnull, os.devnull, log],
+            TF_CONFIG=json.dumps({"cluster": cluster, "task": task}),
         )
+        yield process, log
 
 
 def finish(workers):
     """Waits for all; returns their stderr."""
-    codes = [worker.wait(timeout=600) for worker in workers]
-    texts = [Path(worker.args[-1]).read_text() for worker in workers]
-    assert not any(codes), "\n".join(texts)
+    for worker, _ in workers:
+        worker.join(timeout=600)
+    texts = [log.read_text() for _, log in workers]
+    assert [worker.exitcode for worker, _ in workers] == [0] * len(workers), texts
     return texts
 
 
@@ -105,11 +99,12 @@ def test_two_workers_train_as_one_process(runs):
 def test_a_killed_worker_rejoins_through_the_checkpoint(runs):
     folder, config_file, _ = runs
     output = folder / "killed" / "run"
-    left, killed = start_workers(config_file, output, 2, kill_step=5)
-    assert killed.wait(timeout=600) == -9
+    (left, _), (killed, _) = start_workers(config_file, output, 2, kill_step=5)
+    killed.join(timeout=600)
+    assert killed.exitcode == -9
     time.sleep(1)
     left.kill()  # What a cluster's manager does; by itself it ends later.
-    left.wait()
+    left.join()
     assert (output / "checkpoint" / "step_000000003.npz").exists()
     finish(list(start_workers(config_file, output, 2)))
     expected, found = (weights(folder / name, 0) for name in ("two", "killed"))

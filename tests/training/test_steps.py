@@ -43,13 +43,16 @@ class UpdateTest(tf.test.TestCase, parameterized.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def trained(self, updates, updates_per_call, dropout):
-        """Returns what is trained, and its first weights."""
+    def built(self, updates_per_call, dropout):
         config = small_config(self.folder, "student")
         config.model.dropout = dropout
         config.training.steps_per_execution = updates_per_call
         sizes = transformer_config(config, SubwordModel(config.data.subword_model))
-        training = build(config, sizes, tf.distribute.get_strategy())
+        return build(config, sizes, tf.distribute.get_strategy())
+
+    def trained(self, updates, updates_per_call, dropout):
+        """Returns what is trained, and its first weights."""
+        training = self.built(updates_per_call, dropout)
         first = [weight.numpy() for weight in training.trainable_variables]
         training.fit(
             dataset(updates), steps_per_epoch=updates, shuffle=False, verbose=0
@@ -95,7 +98,7 @@ class UpdateTest(tf.test.TestCase, parameterized.TestCase):
             )
 
     def test_an_odd_rest_of_dev_batches_counts_too(self):
-        training, _ = self.trained(2, 2, dropout=0.0)
+        training = self.built(2, dropout=0.0)
         ends = []
         note = keras.callbacks.LambdaCallback(
             on_test_batch_end=lambda batch, logs: ends.append(batch)

@@ -14,9 +14,16 @@ from cmlm_tf.modeling.initialization import named_weights
 from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.training import callbacks, steps
+from cmlm_tf.training.dev_set import DevSet
 from cmlm_tf.training.trainer import train
 from cmlm_tf.translator import load_translator
-from tests.training.small_run import small_config, write_corpus, write_teacher
+from tests.training.small_run import (
+    copy_finished_run,
+    small_config,
+    write_corpus,
+    write_model,
+    write_teacher,
+)
 
 
 def newest_checkpoint(folder):
@@ -48,14 +55,19 @@ class TrainTest(parameterized.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 train(config, output)
 
+    def leave_out_evaluation(self):
+        """Saves its graphs; the weights that it comes to first count as the best."""
+        self.monkeypatch.setattr(
+            DevSet, "evaluate", lambda *unused: {"token_loss": 1.0}
+        )
+
     def assert_same_run(self, one, other):
         for read in (newest_checkpoint, best_weights):
             tf.nest.map_structure(np.testing.assert_array_equal, read(one), read(other))
 
     def test_a_stopped_teacher_ends_as_one_that_was_not(self):
-        config = small_config(self.folder)
-        whole, stopped = self.folder / "whole", self.folder / "stopped"
-        train(config, whole)
+        config, whole = copy_finished_run(self.folder)
+        stopped = self.folder / "stopped"
         # Step 4 is also due for evaluation, which the signal prevents.
         self.run_stopped(config, stopped, 4)
         self.run_stopped(config, stopped, 5, signal.SIGTERM)
@@ -76,11 +88,11 @@ class TrainTest(parameterized.TestCase):
         config = small_config(self.folder)
         config.model.update(model_dim=32, feed_forward_dim=64, dropout=0.0)
         config.training.update(
-            max_steps=400, warmup_steps=60, log_every=100, checkpoint_every=400
+            max_steps=300, warmup_steps=60, log_every=100, checkpoint_every=300
         )
         config.training.update(learning_rate_scale=1.0, ema_decay=0.9)
         config.data.dev = config.data.train
-        config.evaluation.update(every=200, bleu_sentences=20, select_by="bleu")
+        config.evaluation.update(every=300, bleu_sentences=20, select_by="bleu")
         translator = load_translator(train(config, self.folder / "run"))
         source, target = map(Path, config.data.train.removeprefix("files:").split(","))
         results = translator.translate(
@@ -96,8 +108,7 @@ class TrainTest(parameterized.TestCase):
         config.evaluation.update(every=2, patience=2)
         losses = iter([5.0, 3.0, 4.0, 3.5])
         self.monkeypatch.setattr(
-            "cmlm_tf.training.dev_set.DevSet.evaluate",
-            lambda *unused: {"token_loss": next(losses)},
+            DevSet, "evaluate", lambda *unused: {"token_loss": next(losses)}
         )
         output = self.folder / "run"
         train(config, output)
@@ -109,6 +120,7 @@ class TrainTest(parameterized.TestCase):
 
     def test_loss_that_is_not_finite_names_the_steps(self):
         config = small_config(self.folder)
+        config.evaluation.every = 8
         original = steps.TeacherTraining.sums
 
         def broken_sums(model, batch, training):
@@ -124,9 +136,7 @@ class TrainTest(parameterized.TestCase):
             self.assertTrue(np.isfinite(array).all())
 
     def test_a_folder_belongs_to_one_config_and_corpus(self):
-        config, output = small_config(self.folder), self.folder / "run"
-        config.training.update(max_steps=2)
-        train(config, output)
+        config, output = copy_finished_run(self.folder)
         for field, value, message in (
             ("seed", 2, "config.seed was 1 .* 2 now"),
             ("model.num_decoder_layers", 2, "config.model.num_decoder_layers"),
@@ -140,26 +150,25 @@ class TrainTest(parameterized.TestCase):
             other.update_from_flattened_dict({field: value})
             with self.assertRaisesRegex(UserError, message):
                 train(other, output)
-        config.training.update(max_steps=3)
+        config.training.update(max_steps=9)
         train(config, output)
-        self.assertTrue((output / "checkpoint/step_000000003.npz").exists())
+        self.assertTrue((output / "checkpoint/step_000000009.npz").exists())
 
     def test_a_run_whose_best_model_is_gone_does_not_go_on(self):
-        config, output = small_config(self.folder), self.folder / "run"
-        config.training.update(max_steps=2)
-        train(config, output)
+        config, output = copy_finished_run(self.folder)
         (output / "model").rename(self.folder / "elsewhere")
-        config.training.update(max_steps=4)
+        config.training.update(max_steps=10)
         with self.assertRaisesRegex(
             UserError, "run/model/config.json: No such.*; bring back .*run/checkpoint"
         ):
             train(config, output)
         names = {path.name for path in (output / "checkpoint").iterdir()}
-        self.assertEqual(names, {"step_000000002.npz"})
+        self.assertEqual(names, {"step_000000006.npz", "step_000000008.npz"})
         (self.folder / "elsewhere").rename(output / "model")
         train(config, output)
 
     def test_a_cooldown_fixes_the_last_step(self):
+        self.leave_out_evaluation()
         config = small_config(self.folder)
         config.training.update(max_steps=2, cooldown_steps=1)
         train(config, self.folder / "run")
@@ -185,12 +194,14 @@ class TrainTest(parameterized.TestCase):
 
     @parameterized.parameters("teacher", "student")
     def test_training_goes_on_from_a_trained_model(self, role):
-        write_teacher(self.folder)
+        self.leave_out_evaluation()
+        for each in {"teacher", role}:
+            write_model(self.folder, each)
         config = small_config(self.folder, role)
-        config.training.max_steps = 2
-        first = train(config, self.folder / "first")
+        first = self.folder / role
         # With a rate of next to nothing, what comes out is what went in.
         config.training.update(initial_dir=str(first), learning_rate_scale=1e-12)
+        config.training.max_steps = 2
         second = train(config, self.folder / "second")
         before, after = (load_model(path).model.weights for path in (first, second))
         for old, new in zip(before, after, strict=True):
@@ -200,7 +211,9 @@ class TrainTest(parameterized.TestCase):
             train(config, self.folder / "second")
 
     def test_a_vocabulary_that_is_replaced_does_not_enter_the_model(self):
+        self.leave_out_evaluation()
         config = small_config(self.folder)
+        config.training.max_steps = 2
         path = Path(config.data.subword_model)
         content = path.read_bytes()
         count = callbacks.StepCounter.on_train_batch_end
