@@ -58,6 +58,15 @@ class _Progress(NamedTuple):
     counts: Scalars
 
 
+def _beside_inputs(operation: tf.Operation) -> str:
+    """Puts what stands between replicas' computations on the device of its input.
+
+    That device is the first replica's otherwise, through which the other replicas'
+    weights, moments and gradients would pass in every update.
+    """
+    return next((value.device for value in operation.inputs if value.device), "")
+
+
 class TrainingModel(keras.Model, abc.ABC):
     """Wraps a model with its loss, for `fit` and `evaluate`.
 
@@ -210,14 +219,15 @@ class TrainingModel(keras.Model, abc.ABC):
 
     def _train(self, iterator) -> Scalars:
         run = self.distribute_strategy.run
-        _, progress = tf.while_loop(
-            lambda done, _: done < self.steps_per_execution,
-            lambda done, progress: (
-                done + 1,
-                run(self._update, args=(progress, iterator.get_next())),
-            ),
-            (0, run(self._read_progress)),
-        )
+        with tf.compat.v1.device(_beside_inputs):
+            _, progress = tf.while_loop(
+                lambda done, _: done < self.steps_per_execution,
+                lambda done, progress: (
+                    done + 1,
+                    run(self._update, args=(progress, iterator.get_next())),
+                ),
+                (0, run(self._read_progress)),
+            )
         run(self._write_progress, args=(progress,))
         return {}
 
@@ -236,12 +246,15 @@ class TrainingModel(keras.Model, abc.ABC):
         return self.model.non_trainable_variables
 
     def _read_progress(self) -> _Progress:
-        return _Progress(
+        progress = _Progress(
             self.optimizer.read_state(),
             pack(self._seeds),
             dict.fromkeys(self.terms, tf.constant(0.0)),
             dict.fromkeys(self._units, tf.constant(0.0)),
         )
+        # To read a variable has no device of its own; a loop would keep the value on
+        # the first replica's.
+        return tf.nest.map_structure(tf.identity, progress)
 
     def _one_update(self, progress: _Progress, batch: Batch) -> _Progress:
         counts = add_over_replicas(self._count(batch))

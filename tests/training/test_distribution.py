@@ -4,24 +4,29 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.training import trainer
+from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from tests.commands import start_process
 from tests.training.small_run import small_config, write_teacher
+from tests.training.test_steps import batches
 
 
-def train_on_one_and_on_two(folder):
+def two_devices():
     """Makes virtual devices, which TensorFlow allows before it has begun."""
     cpu = tf.config.list_physical_devices("CPU")[0]
     two = [tf.config.LogicalDeviceConfiguration()] * 2
     tf.config.set_logical_device_configuration(cpu, two)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    assert strategy.num_replicas_in_sync == 2
+    return strategy
+
+
+def train_on_one_and_on_two(folder):
+    strategies = {"two": two_devices(), "one": tf.distribute.get_strategy()}
     write_teacher(folder)
-    strategies = {
-        "one": tf.distribute.get_strategy(),
-        "two": tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]),
-    }
-    assert strategies["two"].num_replicas_in_sync == 2
     trainer.make_strategy = strategies.get
     for name in strategies:
         config = small_config(folder, "student")
@@ -30,6 +35,36 @@ def train_on_one_and_on_two(folder):
         config.training.update(steps_per_execution=2, checkpoint_every=4)
         config.evaluation.every = 4
         trainer.train(config, folder / name, name)
+
+
+def check_places(folder):
+    """Every replica's progress comes from, and stays on, its own device."""
+    strategy = two_devices()
+    config = small_config(folder, "student")
+    config.training.steps_per_execution = 3
+    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+    training = build(config, sizes, strategy)
+    training.make_train_function()
+    batch = dict.fromkeys(next(batches(1)), tf.zeros([4, 8], tf.int32))
+    data = tf.data.Dataset.from_tensors(batch)
+    iterator = iter(strategy.experimental_distribute_dataset(data))
+    with strategy.scope():
+        graph = training.train_function.get_concrete_function(iterator).graph
+        one = tf.nest.flatten(strategy.run(training._read_progress))
+    definition = graph.as_graph_def()
+    (loop,) = [
+        node for node in definition.node if node.op in ("While", "StatelessWhile")
+    ]
+    functions = {each.signature.name: each for each in definition.library.function}
+    body = functions[loop.attr["body"].func.name]
+    inside = {node.name: node.device for node in body.node_def}
+    outside = {node.name: node.device for node in definition.node}
+    handed_on = [inside.get(value.split(":")[0]) for value in body.ret.values()]
+    taken = [outside.get(name.split(":")[0]) for name in loop.input]
+    for places in (handed_on, taken):
+        for number in range(2):
+            found = [place for place in places if f"CPU:{number}" in (place or "")]
+            assert len(found) >= len(one), (number, places)
 
 
 def checkpoint(folder):
@@ -42,12 +77,18 @@ class TwoDevicesTest(tf.test.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def test_global_batch_gives_the_same_weights_on_two_devices_as_on_one(self):
+    def run_anew(self, function):
         log = self.folder / "log"
         streams = [os.devnull, os.devnull, log]
-        process = start_process(train_on_one_and_on_two, self.folder, streams=streams)
+        process = start_process(function, self.folder, streams=streams)
         process.join()
         self.assertEqual(process.exitcode, 0, log.read_text())
+
+    def test_what_a_loop_hands_on_stays_on_its_device(self):
+        self.run_anew(check_places)
+
+    def test_global_batch_gives_the_same_weights_on_two_devices_as_on_one(self):
+        self.run_anew(train_on_one_and_on_two)
         one, two = (checkpoint(self.folder / name) for name in ("one", "two"))
         self.assertEqual(len(one), len(two))
         for left, right in zip(one, two, strict=True):
