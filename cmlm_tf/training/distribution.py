@@ -1,5 +1,6 @@
 """The devices that train together."""
 
+import contextlib
 from collections.abc import Sequence
 
 import keras
@@ -59,6 +60,23 @@ def assign(variables: Sequence[keras.Variable], values: Sequence[tf.Tensor]) -> 
             )
 
     tf.distribute.get_replica_context().merge_call(assign_all, args=tuple(values))
+
+
+def beside_replicas(
+    strategy: tf.distribute.Strategy,
+) -> contextlib.AbstractContextManager:
+    """Keeps what stands between replicas' computations on each replica's device.
+
+    Otherwise it is on the first one's, through which all replicas' weights, moments
+    and gradients would pass in every update. With one replica it changes nothing.
+    """
+    if strategy.num_replicas_in_sync == 1:
+        return contextlib.nullcontext()
+    return tf.compat.v1.device(_device_of_input)
+
+
+def _device_of_input(operation: tf.Operation) -> str:
+    return next((value.device for value in operation.inputs if value.device), "")
 
 
 def worker_index(strategy: tf.distribute.Strategy) -> int:

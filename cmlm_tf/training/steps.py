@@ -22,7 +22,7 @@ from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training import losses
-from cmlm_tf.training.distribution import add_over_replicas, assign
+from cmlm_tf.training.distribution import add_over_replicas, assign, beside_replicas
 from cmlm_tf.training.optimizer import AdamState
 from cmlm_tf.training.vocabulary_loss import vocabulary_loss
 
@@ -56,15 +56,6 @@ class _Progress(NamedTuple):
     seeds: tf.Tensor
     sums: Scalars
     counts: Scalars
-
-
-def _beside_inputs(operation: tf.Operation) -> str:
-    """Puts what stands between replicas' computations on the device of its input.
-
-    That device is the first replica's otherwise, through which the other replicas'
-    weights, moments and gradients would pass in every update.
-    """
-    return next((value.device for value in operation.inputs if value.device), "")
 
 
 class TrainingModel(keras.Model, abc.ABC):
@@ -219,7 +210,7 @@ class TrainingModel(keras.Model, abc.ABC):
 
     def _train(self, iterator) -> Scalars:
         run = self.distribute_strategy.run
-        with tf.compat.v1.device(_beside_inputs):
+        with beside_replicas(self.distribute_strategy):
             _, progress = tf.while_loop(
                 lambda done, _: done < self.steps_per_execution,
                 lambda done, progress: (
