@@ -57,6 +57,16 @@ def start_process(function, *args, streams, **environment):
     return process
 
 
+def run_function(function, *args, log, **environment):
+    """Runs a function as `start_process` does; returns its stderr, the file `log`."""
+    streams = [os.devnull, os.devnull, log]
+    process = start_process(function, *args, streams=streams, **environment)
+    process.join()
+    told = Path(log).read_text("utf-8")
+    assert process.exitcode == 0, told
+    return told
+
+
 def _begin(function, args, streams, environment):
     os.environ.update(environment)
     for number, path in enumerate(streams):

@@ -11,7 +11,7 @@ from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.dev_set import DevSet
 from cmlm_tf.training.trainer import train
-from tests.commands import start_process
+from tests.commands import run_function
 from tests.training.small_run import small_config
 
 _RUNS, _SHAPES = 2, 2
@@ -43,15 +43,12 @@ class ShapeCompilationTest(tf.test.TestCase):
         # Where XLA writes its programs must be said before it begins.
         programs, log = self.folder / "programs", self.folder / "log"
         dump = f"--xla_dump_to={programs} --xla_dump_hlo_module_re=.*one_update.*"
-        process = start_process(
+        told = run_function(
             train_with_and_without,
             self.folder,
-            streams=[os.devnull, os.devnull, log],
+            log=log,
             XLA_FLAGS=f"{os.environ['XLA_FLAGS']} {dump}",
         )
-        process.join()
-        told = log.read_text()
-        self.assertEqual(process.exitcode, 0, told)
         self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), 1)
         compiled = list(programs.glob("*one_update*before_optimizations*"))
         self.assertLen(compiled, _RUNS * _SHAPES)

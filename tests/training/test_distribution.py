@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,7 +7,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.training import trainer
 from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.distribution import make_strategy, worker_index
-from tests.commands import start_process
+from tests.commands import run_function
 from tests.training.small_run import small_config, write_teacher
 from tests.training.test_steps import batches
 
@@ -77,18 +75,11 @@ class TwoDevicesTest(tf.test.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def run_anew(self, function):
-        log = self.folder / "log"
-        streams = [os.devnull, os.devnull, log]
-        process = start_process(function, self.folder, streams=streams)
-        process.join()
-        self.assertEqual(process.exitcode, 0, log.read_text())
-
     def test_what_a_loop_hands_on_stays_on_its_device(self):
-        self.run_anew(check_places)
+        run_function(check_places, self.folder, log=self.folder / "log")
 
     def test_global_batch_gives_the_same_weights_on_two_devices_as_on_one(self):
-        self.run_anew(train_on_one_and_on_two)
+        run_function(train_on_one_and_on_two, self.folder, log=self.folder / "log")
         one, two = (checkpoint(self.folder / name) for name in ("one", "two"))
         self.assertEqual(len(one), len(two))
         for left, right in zip(one, two, strict=True):
