@@ -91,7 +91,11 @@ class TrainingBatches:
         Args:
             start_step: steps that are already done.
         """
-        return _dataset(lambda: self.batches(start_step), self._buckets)
+        dataset = _dataset(lambda: self.batches(start_step), self._buckets)
+        # Of a dataset that may end, replicas ask before each batch whether it does.
+        return dataset.apply(
+            tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+        )
 
     def batches(self, start_step: int = 0) -> Iterator[Batch]:
         """Yields the batches from a step on, as numpy arrays."""

@@ -14,6 +14,7 @@ from cmlm_tf.data.packing import pack
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import EOS_ID
+from cmlm_tf.training.inputs import with_decoder_inputs
 from tests.data.fakes import ListCorpus, NumberSubwords, numbers
 
 FIRST_FREE = 10
@@ -153,6 +154,13 @@ class TrainingBatchesTest(tf.test.TestCase, parameterized.TestCase):
         self.assertEqual(several.shapes, [(12, 8), (4, 16)])
         spec = several.dataset().element_spec["target_ids"]
         self.assertEqual(spec, tf.TensorSpec([None, None], tf.int32))
+
+    @parameterized.parameters((16,), (8, 16))
+    def test_tensorflow_knows_that_there_is_no_end(self, *row_lengths):
+        prepared = self.prepare(random_lengths(3, 200, 15))
+        dataset = TrainingBatches(prepared, row_lengths, 100, 0, False).dataset()
+        for each in (dataset, with_decoder_inputs(dataset, "student", 0)):
+            self.assertEqual(each.cardinality(), tf.data.INFINITE_CARDINALITY)
 
     def test_a_pair_goes_to_the_shortest_row_it_fits(self):
         prepared = self.prepare(random_lengths(4, 300, 15))
