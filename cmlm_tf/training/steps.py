@@ -112,8 +112,13 @@ class TrainingModel(keras.Model, abc.ABC):
         self._differentiate = compiled(self._sums_and_gradient)
         self._next_state = compiled(lambda *args: self.optimizer.next_state(*args))
         # One program, or its parts, where a strategy adds up over replicas in between.
-        several = tf.distribute.has_strategy()
-        self._update = self._one_update if several else compiled(self._one_update)
+        if tf.distribute.has_strategy():
+            self._update = self._one_update
+            self._update_alone = functools.partial(
+                self._one_update, add_up=lambda values: values
+            )
+        else:
+            self._update = self._update_alone = compiled(self._one_update)
 
     @abc.abstractmethod
     def counts(self, batch: Batch) -> Scalars:
@@ -166,24 +171,32 @@ class TrainingModel(keras.Model, abc.ABC):
     ) -> None:
         """Makes XLA compile an update for all shapes at once.
 
-        Each runs on an empty batch, and its result is thrown away.
+        Each runs on an empty batch, and its result is thrown away. Replicas do not
+        add up, as they could wait for each other in updates of different shapes.
 
         Args:
             spec: what training's dataset says of its batches, by name.
-            shapes: `(rows, row_length)` of the batches.
+            shapes: `(rows, row_length)` of the global batches.
         """
-        progress = self._read_progress()
+        strategy = self.distribute_strategy
+
         # XLA knows a program by its name, which within a graph is another than
         # outside, and training calls it within a graph.
-        graph = tf.function(self._update, autograph=False)
-        run = graph.get_concrete_function(
-            tf.nest.map_structure(tf.TensorSpec.from_tensor, progress), spec
-        )
+        @functools.partial(tf.function, autograph=False)
+        def update(batch: Batch) -> _Progress:
+            with beside_replicas(strategy):
+                return strategy.run(
+                    lambda: self._update_alone(self._read_progress(), batch)
+                )
+
+        run = update.get_concrete_function(spec)
 
         def run_empty(shape: tuple[int, int]) -> None:
+            rows, length = shape
+            shape = rows // strategy.num_replicas_in_sync, length
             # All may have no room in memory side by side; compiled they are.
             with contextlib.suppress(tf.errors.ResourceExhaustedError):
-                run(progress, {name: tf.zeros(shape, tf.int32) for name in spec})
+                run({name: tf.zeros(shape, tf.int32) for name in spec})
 
         with ThreadPoolExecutor(len(shapes)) as pool:
             list(pool.map(run_empty, shapes))
@@ -247,13 +260,18 @@ class TrainingModel(keras.Model, abc.ABC):
         # the first replica's.
         return tf.nest.map_structure(tf.identity, progress)
 
-    def _one_update(self, progress: _Progress, batch: Batch) -> _Progress:
-        counts = add_over_replicas(self._count(batch))
+    def _one_update(
+        self,
+        progress: _Progress,
+        batch: Batch,
+        add_up: Callable = add_over_replicas,
+    ) -> _Progress:
+        counts = add_up(self._count(batch))
         weights = progress.optimizer.weights
         sums, gradient, seeds = self._differentiate(
             weights, progress.seeds, batch, counts
         )
-        sums, gradient = add_over_replicas((sums, gradient))
+        sums, gradient = add_up((sums, gradient))
         return _Progress(
             self._next_state(progress.optimizer, gradient),
             seeds,

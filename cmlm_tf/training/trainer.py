@@ -245,8 +245,9 @@ class _Run:
     def _compilation(
         self, dataset: tf.data.Dataset, shapes: list[tuple[int, int]]
     ) -> list[keras.callbacks.Callback]:
-        one_device = self.strategy is tf.distribute.get_strategy()
-        if self.config.training.jit_compile and one_device and len(shapes) > 1:
+        # On TPUs an update is one program, adding up included.
+        tpu = isinstance(self.strategy, tf.distribute.TPUStrategy)
+        if self.config.training.jit_compile and len(shapes) > 1 and not tpu:
             return [ShapeCompilation(dataset.element_spec, shapes)]
         return []
 

@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import tensorflow as tf
+
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.modeling.model_dir import ROLES, save_model
 from cmlm_tf.training.building import transformer_config
@@ -93,3 +95,13 @@ def copy_finished_run(folder):
     """Writes what a teacher's whole run left; returns its config and its folder."""
     shutil.copytree(_finished_run(), folder, dirs_exist_ok=True)
     return small_config(folder), folder / "run"
+
+
+def two_devices():
+    """Makes virtual devices, which TensorFlow allows before it has begun."""
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, two)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    assert strategy.num_replicas_in_sync == 2
+    return strategy

@@ -5,32 +5,37 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from absl import logging
+from absl.testing import parameterized
 
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.training import trainer
 from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.dev_set import DevSet
-from cmlm_tf.training.trainer import train
 from tests.commands import run_function
-from tests.training.small_run import small_config
+from tests.training.small_run import small_config, two_devices
 
 _RUNS, _SHAPES = 2, 2
 
 
-def train_with_and_without(folder):
+def train_with_and_without(folder, num_devices):
     logging.set_verbosity(logging.INFO)
+    strategy = two_devices() if num_devices > 1 else tf.distribute.get_strategy()
     config = small_config(folder)
     config.model.dropout = 0.1
     config.data.row_lengths = (16, 48)
     config.training.update(jit_compile=True, steps_per_execution=2, max_steps=4)
     config.training.checkpoint_every = 4
-    with mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}):
-        train(config, folder / "side_by_side")
+    with (
+        mock.patch.object(trainer, "make_strategy", return_value=strategy),
+        mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}),
+    ):
+        trainer.train(config, folder / "side_by_side")
         with mock.patch.object(ShapeCompilation, "on_train_begin"):
-            train(config, folder / "one_after_the_other")
+            trainer.train(config, folder / "one_after_the_other")
 
 
-class ShapeCompilationTest(tf.test.TestCase):
+class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
     @pytest.fixture(autouse=True)
     def _setup(self, tmp_path):
         self.folder = tmp_path
@@ -39,19 +44,23 @@ class ShapeCompilationTest(tf.test.TestCase):
         with np.load(self.folder / run / "checkpoint/step_000000004.npz") as file:
             return [file[name] for name in file.files if name != "meta"]
 
-    def test_every_shape_is_compiled_once_and_training_is_the_same(self):
+    @parameterized.parameters((1, "one_update"), (2, "sums_and_gradient"))
+    def test_every_shape_is_compiled_once_and_training_is_the_same(
+        self, num_devices, program
+    ):
         # Where XLA writes its programs must be said before it begins.
         programs, log = self.folder / "programs", self.folder / "log"
-        dump = f"--xla_dump_to={programs} --xla_dump_hlo_module_re=.*one_update.*"
+        dump = f"--xla_dump_to={programs} --xla_dump_hlo_module_re=.*{program}.*"
         told = run_function(
             train_with_and_without,
             self.folder,
+            num_devices,
             log=log,
             XLA_FLAGS=f"{os.environ['XLA_FLAGS']} {dump}",
         )
         self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), 1)
-        compiled = list(programs.glob("*one_update*before_optimizations*"))
-        self.assertLen(compiled, _RUNS * _SHAPES)
+        compiled = list(programs.glob(f"*{program}*before_optimizations*"))
+        self.assertLen(compiled, _RUNS * _SHAPES * num_devices)
         found = self.checkpoint("side_by_side")
         expected = self.checkpoint("one_after_the_other")
         tf.nest.map_structure(np.testing.assert_array_equal, found, expected)

@@ -8,18 +8,8 @@ from cmlm_tf.training import trainer
 from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from tests.commands import run_function
-from tests.training.small_run import small_config, write_teacher
+from tests.training.small_run import small_config, two_devices, write_teacher
 from tests.training.test_steps import batches
-
-
-def two_devices():
-    """Makes virtual devices, which TensorFlow allows before it has begun."""
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    assert strategy.num_replicas_in_sync == 2
-    return strategy
 
 
 def train_on_one_and_on_two(folder):
