@@ -5,10 +5,10 @@ from subword ids to subword ids; ratios are taken pair by pair. `--plot` draws
 latency against batch size, and BLEU against sentences per second where it is known.
 
 Examples:
-  python benchmarks/decoding.py --student_dir=student --teacher_dir=teacher \
+  python -m benchmarks.decoding --student_dir=student --teacher_dir=teacher \
       --corpus=files:test.en,test.de --settings=comb_thresh:0.1,fixed_k:4 \
       --bleu_lines=1000 --output=decoding.json --plot=decoding.png
-  python benchmarks/decoding.py --random_config=configs/wmt14_en_de.py \
+  python -m benchmarks.decoding --random_config=configs/wmt14_en_de.py \
       --subword_model=subword.model --corpus=files:test.en,test.de \
       --teacher_layers=12-1 --output=decoding.json
 """

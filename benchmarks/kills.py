@@ -7,7 +7,7 @@ the last checkpoint and those of the model directory, and the distilled files mu
 be equal to the last bit, and no temporary file may be left.
 
 Example:
-  python benchmarks/kills.py --kills=50 --folder=/tmp/kills
+  python -m benchmarks.kills --kills=50 --folder=/tmp/kills
 """
 
 import json

@@ -7,7 +7,7 @@ preparing it, the seconds until the first batch of the prepared corpus, at its s
 and in the middle of an epoch, and the share of padding.
 
 Example:
-  python benchmarks/preparing.py --pairs=4500000 --folder=/tmp/large
+  python -m benchmarks.preparing --pairs=4500000 --folder=/tmp/large
 """
 
 import itertools

@@ -4,7 +4,7 @@ The product is a feed-forward layer's: positions by 512 times 512 by 2048. Forma
 take turns; printed is the median, and float32's time over it, pair by pair.
 
 Example:
-  python benchmarks/products.py --positions=32,150,600 --output=products.json
+  python -m benchmarks.products --positions=32,150,600 --output=products.json
 """
 
 import time

@@ -6,7 +6,7 @@ goes on from there. A student's setting is written `HEURISTIC:SETTING`, or
 directory.
 
 Example:
-  python benchmarks/quality.py --teacher_dir=teacher/model --student_dir=student/model \
+  python -m benchmarks.quality --teacher_dir=teacher/model --student_dir=student/model \
       --test=news=files:news.en,news.de --test=talks=files:talks.en,talks.de \
       --settings=mask_predict:10,comb_thresh:@4 --output=quality.json
 """

@@ -6,7 +6,7 @@ package out of reach, as it imports nothing of it.
 Example, for each heuristic:
   python bin/decode.py --model_dir=student --input=test.en --output=out.de \
       --jsonl=out.jsonl --heuristic=thresh
-  python benchmarks/serving_exactness.py EXPORT test.en out.jsonl thresh 1 64
+  python -m benchmarks.serving_exactness EXPORT test.en out.jsonl thresh 1 64
 """
 
 import argparse

@@ -4,8 +4,8 @@ Compilation is counted apart. The floating-point operations of the matrix
 products are compared with the rate of one large product on the same device.
 
 Examples:
-  python benchmarks/training.py --config=configs/en_de_base.py:student
-  python benchmarks/training.py --config=configs/grammar.py:teacher \
+  python -m benchmarks.training --config=configs/en_de_base.py:student
+  python -m benchmarks.training --config=configs/grammar.py:teacher \
       --vocab_size=1000 --updates=20 --config.data.tokens_per_batch=2048
 """
 

@@ -6,7 +6,7 @@ speed that no setting gives is named, with the limit, and the command fails; the
 speeds are stored all the same.
 
 Example:
-  python bin/calibrate.py --model_dir=student --dev=dev.en --test=test.en \
+  python bin/calibrate.py --model_dir=student/model --dev=dev.en --test=test.en \
       --target_speedup=2,3,4,5,6,7,8
 """
 

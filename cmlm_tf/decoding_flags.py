@@ -174,5 +174,5 @@ def _given(values, names):
 
 def _refuse(values, names, reason):
     for name in names:
-        if values[name] not in (None, False):
+        if values[name] is not None and values[name] is not False:
             raise UserError(f"--{name} {reason}")

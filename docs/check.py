@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 _NAMED_FILE = re.compile(r"`((?:bin|docs|configs|cmlm_tf|benchmarks|tests)/[^`\s*]+)`")
-_COMMAND = re.compile(r"\b((?:bin|benchmarks)/\w+\.py)((?:\\\n|[^\n`])*)")
+_COMMAND = re.compile(r"\b(bin/\w+\.py|benchmarks(?:/\w+\.py|\.\w+))((?:\\\n|[^\n`])*)")
 _FLAG = re.compile(r"(?<![\w-])--(?:no)?(\w+)(?=[=\s]|$)")
 #: Flags of absl and of config files, which every command takes.
 _COMMON_FLAGS = {"help", "helpfull", "config", "flagfile", "verbosity"}
@@ -57,6 +57,8 @@ def _is_elsewhere(link: str) -> bool:
 
 def _faults_of_command(command: str, arguments: str) -> Iterator[str]:
     path = ROOT / command
+    if command.startswith("benchmarks."):  # as Python's -m has it
+        path = ROOT / f"{command.replace('.', '/')}.py"
     if not path.exists():
         yield f"no command {command}"
         return

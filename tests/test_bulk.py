@@ -171,6 +171,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         (["--tau=1.5"], "tau must be from 0 to 1"),
         (["--heuristic=fixed_k", "--tokens_per_iteration=0"], "at least 1"),
         (["--heuristic=fixed_k", "--tau=0.5"], "--tau is no setting of"),
+        (["--heuristic=fixed_k", "--tau=0"], "--tau is no setting of"),
         (["--beam_size=5"], "--beam_size needs a teacher"),
         (["--input=missing.en"], "missing.en"),
         (["--nbest"], "--nbest needs --jsonl"),

@@ -175,7 +175,9 @@ def _write(
         for chunk in _chunks(corpus):
             counts += _add_chunk(chunk, subwords, limits, writers)
     dropped = {name: counts[name] for name in ("empty", "too_long", "length_ratio")}
-    logging.info(
+    few = 2 * counts["kept"] < counts["read"]
+    logging.log(
+        logging.WARNING if few else logging.INFO,
         "%s: %d of %d pairs kept; dropped: %s",
         corpus.name,
         counts["kept"],

@@ -1,10 +1,13 @@
 """The devices that train together."""
 
 import contextlib
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Iterator, Sequence
 
 import keras
 import tensorflow as tf
+from absl import logging
 
 from cmlm_tf.errors import UserError
 
@@ -19,13 +22,18 @@ def make_strategy(distribution: str) -> tf.distribute.Strategy:
             the machines that the variable TF_CONFIG lists; `tpu`.
 
     Raises:
-        UserError: an unknown name, or no TPU found.
+        UserError: an unknown name, no TPU found, or a TF_CONFIG that is no cluster.
     """
     if distribution == "one_device":
         return tf.distribute.get_strategy()
     if distribution == "mirrored":
-        return tf.distribute.MirroredStrategy()
+        strategy = tf.distribute.MirroredStrategy()
+        if strategy.num_replicas_in_sync == 1:
+            (device,) = strategy.extended.worker_devices
+            logging.warning("distribute=mirrored: %s is the only device", device)
+        return strategy
     if distribution == "multi_worker":
+        _check_cluster(os.environ.get("TF_CONFIG", ""))
         return tf.distribute.MultiWorkerMirroredStrategy()
     if distribution == "tpu":
         return tf.distribute.TPUStrategy(_connect_to_tpu())
@@ -33,11 +41,50 @@ def make_strategy(distribution: str) -> tf.distribute.Strategy:
     raise UserError(f"distribute must be one of {known}, not {distribution!r}")
 
 
+def _check_cluster(text: str) -> None:
+    """Raises a `UserError` unless TF_CONFIG lists workers and names this one."""
+    example = (
+        '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, '
+        '"task": {"type": "worker", "index": 0}}'
+    )
+    try:
+        config = json.loads(text)
+        workers, task = config["cluster"]["worker"], config["task"]
+        right = task["type"] == "worker" and 0 <= task["index"] < len(workers)
+    except (ValueError, KeyError, TypeError):
+        right = False
+    if not right:
+        raise UserError(
+            f"distribute=multi_worker: TF_CONFIG must be like {example}, "
+            f"the index below the number of workers; it is {text!r}"
+        )
+
+
 def _connect_to_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
     try:
         return tf.distribute.cluster_resolver.TPUClusterResolver.connect()
     except (ValueError, tf.errors.OpError) as error:
         raise UserError("distribute=tpu: no TPU found") from error
+
+
+@contextlib.contextmanager
+def lost_workers_named(strategy: tf.distribute.Strategy) -> Iterator[None]:
+    """Tells in a `UserError` that another worker is gone."""
+    try:
+        yield
+    except (
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.InternalError,
+        tf.errors.UnavailableError,
+    ) as error:
+        if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+            raise
+        reason = (error.message or type(error).__name__).splitlines()[0]
+        raise UserError(
+            "another worker has stopped or cannot be reached; start all again, and "
+            f"they go on from the last checkpoint: {reason}"
+        ) from error
 
 
 def add_over_replicas(values):

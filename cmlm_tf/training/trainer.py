@@ -29,7 +29,11 @@ from cmlm_tf.training.building import (
 from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
 from cmlm_tf.training.dev_set import DevSet, TranslateFn, decoding_options
-from cmlm_tf.training.distribution import make_strategy, worker_index
+from cmlm_tf.training.distribution import (
+    lost_workers_named,
+    make_strategy,
+    worker_index,
+)
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.run_folder import (
@@ -86,7 +90,7 @@ def train(
     folder = Path(output_dir)
     with exclusive_folder(folder / f"worker_{worker}" if worker else folder):
         run = _Run(config, folder, strategy, worker)
-        with full_disk_named(folder):
+        with full_disk_named(folder), lost_workers_named(strategy):
             return run.train()
 
 

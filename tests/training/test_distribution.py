@@ -1,6 +1,10 @@
+import os
+from unittest import mock
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from absl.testing import parameterized
 
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
@@ -78,7 +82,7 @@ class TwoDevicesTest(tf.test.TestCase):
             np.testing.assert_allclose(left, right, rtol=0, atol=0.05 * largest)
 
 
-class MakeStrategyTest(tf.test.TestCase):
+class MakeStrategyTest(tf.test.TestCase, parameterized.TestCase):
     def test_one_device(self):
         strategy = make_strategy("one_device")
         self.assertEqual(strategy.num_replicas_in_sync, 1)
@@ -87,3 +91,19 @@ class MakeStrategyTest(tf.test.TestCase):
     def test_unknown_name(self):
         with self.assertRaisesRegex(UserError, "distribute must be one of one_device"):
             make_strategy("two_devices")
+
+    @parameterized.parameters(
+        "",
+        '{"cluster": ',
+        '{"cluster": {"worker": ["a:1", "b:1"]}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "0"}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
+        '["a:1"]',
+    )
+    def test_a_variable_that_is_no_cluster(self, text):
+        with (
+            mock.patch.dict(os.environ, TF_CONFIG=text),
+            self.assertRaisesRegex(UserError, "TF_CONFIG must be like .*, "),
+        ):
+            make_strategy("multi_worker")

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import socket
-import time
 
 import numpy as np
 import pytest
@@ -99,12 +98,12 @@ def test_two_workers_train_as_one_process(runs):
 def test_a_killed_worker_rejoins_through_the_checkpoint(runs):
     folder, config_file, _ = runs
     output = folder / "killed" / "run"
-    (left, _), (killed, _) = start_workers(config_file, output, 2, kill_step=5)
+    (left, log), (killed, _) = start_workers(config_file, output, 2, kill_step=5)
     killed.join(timeout=600)
     assert killed.exitcode == -9
-    time.sleep(1)
-    left.kill()  # What a cluster's manager does; by itself it ends later.
-    left.join()
+    left.join(timeout=600)
+    assert left.exitcode == 1
+    assert "UserError: another worker has stopped" in log.read_text()
     assert (output / "checkpoint" / "step_000000003.npz").exists()
     finish(list(start_workers(config_file, output, 2)))
     expected, found = (weights(folder / name, 0) for name in ("two", "killed"))

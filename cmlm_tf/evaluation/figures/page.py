@@ -18,7 +18,8 @@ TITLE = "# Findings"
 _HEAD = f"""{TITLE}
 
 Which claims of Kreutzer et al. (2020) hold for the models at hand. A claim that fails
-is a finding, not a failure. BLEU is compared at equal speed. A claim is *not decided*
+is a finding, not a failure. BLEU is compared at equal speed, interpolated between the
+settings measured. A claim is *not decided*
 where the difference lies within its 95 % interval (±), that of a paired bootstrap
 where points keep resamples. `docs/figures.md` tells how each is judged, and how to
 measure and write this page. b is the length beam where a figure says nothing else.
