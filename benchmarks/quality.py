@@ -71,6 +71,15 @@ def _check_setting(text: str) -> None:
         raise ValueError(f"{text}: a speed is above 0")
 
 
+def _parse_test(text: str) -> tuple[str, str]:
+    """Reads `NAME=CORPUS`."""
+    name, _, corpus = text.partition("=")
+    if not name or ":" in name or not corpus:
+        raise ValueError(f"must be NAME=CORPUS, not {text!r}")
+    return name, corpus
+
+
+check_items(_TESTS, _parse_test, least=1)
 check_items(_BEAM_SIZES, lambda size: BeamOptions(int(size)))
 check_items(_SETTINGS, _check_setting)
 check_items(_LENGTH_BEAMS, lambda beam: UnmaskingOptions(length_beam=int(beam)))
@@ -80,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
     """Measures what is not there yet, writes all and prints a table for each test."""
     del argv
     path = Path(_OUTPUT.value)
-    tests = dict(test.partition("=")[::2] for test in _TESTS.value)
+    tests = dict(map(_parse_test, _TESTS.value))
     systems = list(_systems())
     store = PointStore(path.with_suffix(".points"))
     store.begin(path.stem)

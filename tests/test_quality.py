@@ -32,6 +32,16 @@ def test_a_second_run_measures_what_is_new(tmp_path):
     assert "| fixed_k | K=3, b=2 |" in second.stdout
 
 
+def test_a_test_set_without_a_name_is_told_at_once():
+    for test in ("files:a.en,a.de", "tsv:a?source=1", "=files:a.en,a.de", "a=", "a"):
+        result = run_command(
+            "benchmarks/quality.py", f"--test={test}", "--output=/dev/null"
+        )
+        (line,) = result.stderr.splitlines()[-1:]
+        assert line.startswith(f"error: flag --test=['{test}']"), line
+        assert "must be NAME=CORPUS" in line
+
+
 def test_a_wrong_setting_is_told_at_once(tmp_path):
     for setting in ("x", "comb_thresh:2", "comb_thresh:@x", "nosuch:@2", "fixed_k:@0"):
         (line,) = _run(tmp_path, setting, fails=True).stderr.splitlines()[-1:]
