@@ -14,19 +14,32 @@ import numpy as np
 import tensorflow as tf
 from absl import flags
 
+from benchmarks.flag_checks import check_items, check_writable
 from benchmarks.timing import describe_machine
 from cmlm_tf import cli
 from cmlm_tf.json_files import write_json
 
 _POSITIONS = flags.DEFINE_list("positions", ["32", "150", "600"], "Rows.")
-_ROUNDS = flags.DEFINE_integer("rounds", 60, "Timed products of each format.")
+_ROUNDS = flags.DEFINE_integer(
+    "rounds", 60, "Timed products of each format.", lower_bound=1
+)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 
 _INPUT_DIM, _OUTPUT_DIM = 512, 2048
 
 
+def _check_positions(text: str) -> None:
+    if int(text) < 1:
+        raise ValueError(f"must be at least 1, not {text}")
+
+
+check_items(_POSITIONS, _check_positions, least=1)
+
+
 def main(_) -> None:
     """Prints a line for each number of positions and format."""
+    if _OUTPUT.value:
+        check_writable(_OUTPUT)
     rows = []
     for positions in map(int, _POSITIONS.value):
         products = {}

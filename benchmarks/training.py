@@ -19,22 +19,32 @@ import tensorflow as tf
 from absl import flags
 from ml_collections import config_flags
 
+from benchmarks.flag_checks import check_writable
 from benchmarks.timing import device_names
 from cmlm_tf import cli
 from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
+from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.steps import TrainingModel
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
-_VOCAB_SIZE = flags.DEFINE_integer("vocab_size", 32_000, "Subwords.")
-_MEAN_LENGTH = flags.DEFINE_integer("mean_length", 28, "Subwords of a sentence.")
+_FIRST_ID = 300
+_VOCAB_SIZE = flags.DEFINE_integer(
+    "vocab_size", 32_000, "Subwords.", lower_bound=_FIRST_ID + 1
+)
+_MEAN_LENGTH = flags.DEFINE_integer(
+    "mean_length", 28, "Subwords of a sentence.", lower_bound=1
+)
 _UPDATES = flags.DEFINE_integer(
-    "updates", 100, "Timed updates, rounded up to whole calls of several."
+    "updates",
+    100,
+    "Timed updates, rounded up to whole calls of several.",
+    lower_bound=1,
 )
 _DISTRIBUTE = flags.DEFINE_enum(
     "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
@@ -42,13 +52,15 @@ _DISTRIBUTE = flags.DEFINE_enum(
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 flags.mark_flag_as_required("config")
 
-_FIRST_ID = 300
 _WARM_UP_CALLS = 2
 
 
 def main(_) -> None:
     """Prints the figures as JSON."""
     config = _CONFIG.value
+    validate_config(config)
+    if _OUTPUT.value:
+        check_writable(_OUTPUT)
     figures = {"devices": device_names(), "config": config.to_dict()}
     strategy = make_strategy(_DISTRIBUTE.value)
     sizes = TransformerConfig(vocab_size=_VOCAB_SIZE.value, **config.model)

@@ -66,12 +66,18 @@ def resume(partial: Path, settings: dict[str, Any]) -> Journal:
         The journal, a new one where there is none.
 
     Raises:
-        UserError: it has other settings, or the files are not as it says.
+        UserError: it has other settings, the files are not as it says, or there are
+            files with text and no journal.
     """
     for name in (JOURNAL_FILE, MANIFEST_FILE):
         remove_leftovers(partial / name)
     path = partial / JOURNAL_FILE
     if not path.exists():
+        for text in (partial / name for name in FILES):
+            if text.exists() and text.stat().st_size:
+                raise UserError(
+                    f"{text}: is there without {path}; remove {partial} to begin anew"
+                )
         journal = Journal(settings)
         journal.write(partial)
     else:

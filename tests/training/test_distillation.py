@@ -187,6 +187,15 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill()
         self.assert_complete()
 
+    def test_translations_without_a_journal_are_not_lost(self):
+        self.fail_at(3)
+        partial = self.folder / "out.partial"
+        content = (partial / "target.txt").read_bytes()
+        (partial / "journal.json").unlink()
+        with self.assertRaisesRegex(UserError, "txt: is there without .*; remove"):
+            self.distill()
+        self.assertEqual((partial / "target.txt").read_bytes(), content)
+
     def test_one_altered_digit_in_the_journal(self):
         self.fail_at(3)
         path = self.folder / "out.partial" / "journal.json"
