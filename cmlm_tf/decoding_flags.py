@@ -174,5 +174,5 @@ def _given(values, names):
 
 def _refuse(values, names, reason):
     for name in names:
-        if values[name] is not None and values[name] is not False:
+        if values[name] is not False and values[name] != flags.FLAGS[name].default:
             raise UserError(f"--{name} {reason}")
