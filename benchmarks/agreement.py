@@ -4,7 +4,7 @@ Both search with the same beam and no length penalty; their rules for when to st
 differ, so that a few sentences may too.
 
 Example:
-  python -m benchmarks.agreement --teacher_dir=teacher --input=test.en
+  python -m benchmarks.agreement --teacher_dir=teacher/model --input=test.en
 """
 
 import tempfile

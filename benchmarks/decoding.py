@@ -5,9 +5,10 @@ from subword ids to subword ids; ratios are taken pair by pair. `--plot` draws
 latency against batch size, and BLEU against sentences per second where it is known.
 
 Examples:
-  python -m benchmarks.decoding --student_dir=student --teacher_dir=teacher \
-      --corpus=files:test.en,test.de --settings=comb_thresh:0.1,fixed_k:4 \
-      --bleu_lines=1000 --output=decoding.json --plot=decoding.png
+  python -m benchmarks.decoding --student_dir=student/model \
+      --teacher_dir=teacher/model --corpus=files:test.en,test.de \
+      --settings=comb_thresh:0.1,fixed_k:4 --bleu_lines=1000 \
+      --output=decoding.json --plot=decoding.png
   python -m benchmarks.decoding --random_config=configs/wmt14_en_de.py \
       --subword_model=subword.model --corpus=files:test.en,test.de \
       --teacher_layers=12-1 --output=decoding.json
@@ -142,8 +143,7 @@ def _check_flags() -> None:
     if _CTRANSLATE2.value:
         check_compute_types(_CTRANSLATE2.value, _device())
     for flag in (_OUTPUT, _PLOT):
-        if flag.value is not None:
-            flag_checks.check_writable(flag)
+        flag_checks.check_writable(flag)
 
 
 def _measure(

@@ -10,7 +10,7 @@ that differs still agree within a tolerance. Every such case is listed; anything
 else is an error.
 
 Example:
-  python -m benchmarks.exactness --model_dir=student --input=test.en \
+  python -m benchmarks.exactness --model_dir=student/model --input=test.en \
       --output=exactness.json
 """
 

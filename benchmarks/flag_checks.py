@@ -49,7 +49,9 @@ def check_span(flag: flags.FlagHolder) -> None:
 
 
 def check_writable(flag: flags.FlagHolder) -> None:
-    """Raises a `UserError` if no file can be written where a flag says."""
+    """Raises a `UserError` if no file can be written where a flag, if given, says."""
+    if flag.value is None:
+        return
     try:
         files.check_writable(flag.value)
     except UserError as error:

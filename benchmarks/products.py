@@ -27,19 +27,12 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
 
 _INPUT_DIM, _OUTPUT_DIM = 512, 2048
 
-
-def _check_positions(text: str) -> None:
-    if int(text) < 1:
-        raise ValueError(f"must be at least 1, not {text}")
-
-
-check_items(_POSITIONS, _check_positions, least=1)
+check_items(_POSITIONS, flags.IntegerParser(1).parse, least=1)
 
 
 def main(_) -> None:
     """Prints a line for each number of positions and format."""
-    if _OUTPUT.value:
-        check_writable(_OUTPUT)
+    check_writable(_OUTPUT)
     rows = []
     for positions in map(int, _POSITIONS.value):
         products = {}

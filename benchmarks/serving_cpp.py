@@ -5,7 +5,7 @@ Serving uses, and compares text, length, iterations and score of every line for 
 heuristic with its default setting. Needs g++.
 
 Example:
-  python -m benchmarks.serving_cpp --model_dir=student --export=served/student/1 \
+  python -m benchmarks.serving_cpp --model_dir=student/model --export=served/student/1 \
       --input=test.en --json=serving_cpp.json
 """
 

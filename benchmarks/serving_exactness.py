@@ -4,7 +4,7 @@ Loads it with TensorFlow and tensorflow_text alone: run it as a file, with this
 package out of reach, as it imports nothing of it.
 
 Example, for each heuristic:
-  python bin/decode.py --model_dir=student --input=test.en --output=out.de \
+  python bin/decode.py --model_dir=student/model --input=test.en --output=out.de \
       --jsonl=out.jsonl --heuristic=thresh
   python -m benchmarks.serving_exactness EXPORT test.en out.jsonl thresh 1 64
 """

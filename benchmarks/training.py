@@ -59,8 +59,7 @@ def main(_) -> None:
     """Prints the figures as JSON."""
     config = _CONFIG.value
     validate_config(config)
-    if _OUTPUT.value:
-        check_writable(_OUTPUT)
+    check_writable(_OUTPUT)
     figures = {"devices": device_names(), "config": config.to_dict()}
     strategy = make_strategy(_DISTRIBUTE.value)
     sizes = TransformerConfig(vocab_size=_VOCAB_SIZE.value, **config.model)

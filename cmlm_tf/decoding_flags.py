@@ -126,13 +126,13 @@ def decoding_options(
             raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
         flags_of_students = _STUDENT_FLAGS + _UNMASKING_FLAGS + _SETTING_FLAGS
-        _refuse(values, flags_of_students, "needs a student model")
+        refuse_flags(flags_of_students, "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))
-    _refuse(values, _BEAM_FLAGS, "needs a teacher model")
+    refuse_flags(_BEAM_FLAGS, "needs a teacher model")
     heuristic = values["heuristic"] or _DEFAULT_HEURISTIC
     flag, default = SETTINGS[heuristic]
     others = [name for name in _SETTING_FLAGS if name != flag]
-    _refuse(values, others, f"is no setting of --heuristic={heuristic}, --{flag} is")
+    refuse_flags(others, f"is no setting of --heuristic={heuristic}, --{flag} is")
     setting = default if values[flag] is None else values[flag]
     given = _given(values, _UNMASKING_FLAGS)
     options = UnmaskingOptions(
@@ -140,8 +140,8 @@ def decoding_options(
     )
     if values["target_speedup"] is None:
         return options
-    _refuse(values, _SETTING_FLAGS, "is what --target_speedup finds")
-    _refuse(values, _UNCALIBRATED_FLAGS, "is not calibrated: no --target_speedup then")
+    refuse_flags(_SETTING_FLAGS, "is what --target_speedup finds")
+    refuse_flags(_UNCALIBRATED_FLAGS, "is not calibrated: no --target_speedup then")
     return _calibrated(options, model_dir, values["target_speedup"])
 
 
@@ -165,14 +165,11 @@ def _calibrated(
 
 def refuse_flags(names: Sequence[str], reason: str) -> None:
     """Raises a `UserError` if one of these flags is given."""
-    _refuse(flags.FLAGS.flag_values_dict(), names, reason)
+    for name in names:
+        flag = flags.FLAGS[name]
+        if flag.value is not False and flag.value != flag.default:
+            raise UserError(f"--{name} {reason}")
 
 
 def _given(values, names):
     return {name: values[name] for name in names if values[name] is not None}
-
-
-def _refuse(values, names, reason):
-    for name in names:
-        if values[name] is not False and values[name] != flags.FLAGS[name].default:
-            raise UserError(f"--{name} {reason}")
