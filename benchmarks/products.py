@@ -7,7 +7,6 @@ Example:
   python -m benchmarks.products --positions=32,150,600 --output=products.json
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +14,7 @@ import tensorflow as tf
 from absl import flags
 
 from benchmarks.flag_checks import check_items, check_writable
-from benchmarks.timing import describe_machine
+from benchmarks.timing import describe_machine, time_in_turn
 from cmlm_tf import cli
 from cmlm_tf.json_files import write_json
 
@@ -41,12 +40,11 @@ def main(_) -> None:
                 products[name] = product
             else:
                 print(f"{positions:5d} {name:22s} does not compute on this CPU")
-        seconds = {name: np.zeros(_ROUNDS.value) for name in products}
-        for number in range(_ROUNDS.value):
-            for name, product in products.items():
-                start = time.perf_counter()
-                product()
-                seconds[name][number] = time.perf_counter() - start
+        systems = {
+            name: lambda _, product=product: product()
+            for name, product in products.items()
+        }
+        seconds = time_in_turn(systems, [positions], _ROUNDS.value)
         for name, times in seconds.items():
             ratios = seconds["float32"] / times
             low, ratio, high = map(float, np.quantile(ratios, [0.1, 0.5, 0.9]))

@@ -80,6 +80,11 @@ def _parse_test(text: str) -> tuple[str, str]:
 
 
 check_items(_TESTS, _parse_test, least=1)
+flags.register_validator(
+    _TESTS,
+    lambda tests: len(dict(map(_parse_test, tests))) == len(tests),
+    "names of test sets must differ",
+)
 check_items(_BEAM_SIZES, lambda size: BeamOptions(int(size)))
 check_items(_SETTINGS, _check_setting)
 check_items(_LENGTH_BEAMS, lambda beam: UnmaskingOptions(length_beam=int(beam)))

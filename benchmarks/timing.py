@@ -70,23 +70,36 @@ def measure_in_turn(
         first[name] = time.perf_counter() - start
         # Every shape is warm after that.
         written[name] = [sum(map(len, run(batch))) for batch in batches]
-    seconds: dict[str, list[float]] = {name: [] for name in systems}
+    return {
+        name: Measurement(
+            first[name], seconds, len(batches[0].sources), int(np.mean(written[name]))
+        )
+        for name, seconds in time_in_turn(systems, batches, rounds).items()
+    }
+
+
+def time_in_turn(
+    systems: Mapping[str, Callable[[Any], Any]], batches: Sequence[Any], rounds: int
+) -> dict[str, np.ndarray]:
+    """Times every system, one after the other in each round, every other round back.
+
+    Args:
+        systems: by name; each takes a batch.
+        batches: a round takes the next one, from the start again at the end.
+        rounds: timed runs of each system.
+
+    Returns:
+        By name, float64 `[rounds]`, in seconds.
+    """
+    seconds = {name: np.zeros(rounds) for name in systems}
     for round_number in range(rounds):
         batch = batches[round_number % len(batches)]
         order = list(systems)
         for name in order if round_number % 2 else order[::-1]:
             start = time.perf_counter()
             systems[name](batch)
-            seconds[name].append(time.perf_counter() - start)
-    return {
-        name: Measurement(
-            first[name],
-            np.array(seconds[name]),
-            len(batches[0].sources),
-            int(np.mean(written[name])),
-        )
-        for name in systems
-    }
+            seconds[name][round_number] = time.perf_counter() - start
+    return seconds
 
 
 def line_of(row: Mapping[str, Any]) -> str:

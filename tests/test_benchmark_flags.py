@@ -16,6 +16,11 @@ _CONFIG = f"--config={Path(__file__).parents[1]}/configs/multi30k.py:teacher"
         ("products", ["--positions=32,0"], "--positions"),
         ("products", ["--rounds=0"], "--rounds"),
         ("products", [f"--output={__file__}/a.json"], "--output"),
+        (
+            "quality",
+            ["--output=q.json", "--test=a=files:b,c", "--test=a=files:d,e"],
+            "--test",
+        ),
         ("training", [_CONFIG, "--vocab_size=300"], "--vocab_size"),
         ("training", [_CONFIG, "--updates=0"], "--updates"),
         ("training", [_CONFIG, "--mean_length=0"], "--mean_length"),
