@@ -47,6 +47,7 @@ from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.translator import make_translator
 
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Model directory.")
@@ -110,7 +111,10 @@ def main(argv: Sequence[str]) -> None:
     """Measures every batch size and writes all figures."""
     del argv
     _check_flags()
-    corpus = list(open_corpus(_CORPUS.value))
+    source = open_corpus(_CORPUS.value)
+    outputs = {"--output": _OUTPUT.value, "--plot": _PLOT.value}
+    refuse_overwriting(outputs, source.files("--corpus"))
+    corpus = list(source)
     if len(corpus) < _BLEU_LINES.value:
         raise UserError(
             f"--bleu_lines={_BLEU_LINES.value}: {_CORPUS.value} has {len(corpus)} lines"

@@ -20,7 +20,7 @@ from typing import Any
 
 from absl import flags
 
-from benchmarks.flag_checks import check_items, parse_unmasking
+from benchmarks.flag_checks import check_items, check_writable, parse_unmasking
 from benchmarks.timing import device_names
 from cmlm_tf import cli
 from cmlm_tf.base_translator import Translator
@@ -33,6 +33,7 @@ from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
 from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.translator import load_translator
 
 _TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "Model directory, or none.")
@@ -56,8 +57,12 @@ _LENGTH_BEAMS = flags.DEFINE_list("length_beams", ["1", "3", "5"], "The student'
 _DROP = flags.DEFINE_bool("drop_losing_candidates", False, "As in bin/decode.py.")
 _DTYPE = flags.DEFINE_enum("dtype", "float32", ["float32", "bfloat16"], "")
 _XLA = flags.DEFINE_bool("xla", None, "As in bin/decode.py.")
-_SENTENCES_PER_BATCH = flags.DEFINE_integer("sentences_per_batch", 64, "Side by side.")
-_RESAMPLES = flags.DEFINE_integer("num_resamples", 1000, "Of BLEU's interval.")
+_SENTENCES_PER_BATCH = flags.DEFINE_integer(
+    "sentences_per_batch", 64, "Side by side.", lower_bound=1
+)
+_RESAMPLES = flags.DEFINE_integer(
+    "num_resamples", 1000, "Of BLEU's interval.", lower_bound=0
+)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 
 Options = BeamOptions | UnmaskingOptions
@@ -94,16 +99,26 @@ def main(argv: Sequence[str]) -> None:
     """Measures what is not there yet, writes all and prints a table for each test."""
     del argv
     path = Path(_OUTPUT.value)
-    tests = dict(map(_parse_test, _TESTS.value))
+    points_dir = path.with_suffix(".points")
+    tests = {
+        name: open_corpus(corpus) for name, corpus in map(_parse_test, _TESTS.value)
+    }
+    inputs = {}
+    for name, corpus in tests.items():
+        inputs |= corpus.files(f"--test={name}")
+    refuse_overwriting({"--output": path, "the measured lines": points_dir}, inputs)
+    check_writable(_OUTPUT)
     systems = list(_systems())
-    store = PointStore(path.with_suffix(".points"))
+    if not systems:
+        raise UserError("--teacher_dir or --student_dir is needed")
+    store = PointStore(points_dir)
     store.begin(path.stem)
     store.expected = len(tests) * sum(len(points) for _, points in systems)
     rows = [
         {"test": name, **row}
         for model_dir, points in systems
         for name, corpus in tests.items()
-        for row in _measure(store, model_dir, open_corpus(corpus), points)
+        for row in _measure(store, model_dir, corpus, points)
     ]
     write_json(path, {"rows": rows})
     for name in tests:

@@ -9,6 +9,7 @@ from absl import flags, logging
 from cmlm_tf import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import MODEL_TYPES, SubwordModel, train_subword_model
+from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.progress import progress
 
 _CORPUS = flags.DEFINE_string(
@@ -41,6 +42,7 @@ _NUM_SAMPLED_SENTENCES = flags.DEFINE_integer(
 def main(_) -> None:
     """Checks the corpus, trains and writes the model."""
     corpus = open_corpus(_CORPUS.value)
+    refuse_overwriting({"--output": _OUTPUT.value}, corpus.files("--corpus"))
     pairs = progress(corpus, corpus.check(), "pairs", "reading")
     train_subword_model(
         (sentence for pair in pairs for sentence in pair),

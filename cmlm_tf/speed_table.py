@@ -21,6 +21,9 @@ _SLOWER_IF_LARGER = ("mask_predict", "thresh", "comb_thresh", "fcomb_thresh")
 _WHOLE_NUMBERS = ("mask_predict", "fixed_k")
 #: A threshold below it could not be told from 0 in float32.
 SMALLEST = 1e-30
+#: Of fewer lines the speed jumps at single values of tau, and depends much on which
+#: lines they are.
+FEW_LINES = 300
 
 
 class Point(NamedTuple):
@@ -72,13 +75,18 @@ class SpeedTable:
         """What the table is for: the options that are no setting."""
         return {name: getattr(self, name) for name in KEY_FIELDS}
 
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether there are speeds between the measured ones."""
+        return not is_whole_number(self.heuristic) and self.num_lines >= FEW_LINES
+
     def promise(self, target_speedup: float) -> Point:
         """Finds the setting for a speed, and the speed that it will give.
 
         tau is interpolated: the root of its negative logarithm is taken to be
         linear in the speed between two points; the speed is the target. K and T
         are whole numbers: of those measured the one whose speed is nearest is
-        taken, and its speed returned.
+        taken, and its speed returned. So it is with tau measured on few lines.
 
         >>> points = Point(1.8, 2), Point(2.6, 3)
         >>> table = SpeedTable("fixed_k", "update_all", 5, False, points, 9, "")
@@ -98,7 +106,7 @@ class SpeedTable:
                 f"{self.heuristic} with length_beam {self.length_beam}, as calibrated, "
                 f"not {target_speedup}"
             )
-        if self.heuristic in _WHOLE_NUMBERS:
+        if not self.is_interpolated:
             return min(self.points, key=lambda p: abs(p.speedup - target_speedup))
         right = max(bisect.bisect_left(speeds, target_speedup), 1)
         ends = self.points[right - 1 : right + 1]

@@ -1,5 +1,6 @@
 """What a calibration promises, and what is no calibration."""
 
+import dataclasses
 import json
 import shutil
 import tempfile
@@ -23,7 +24,7 @@ POINTS = (Point(1.5, 0.5), Point(3.0, 0.1), Point(6.0, 0.001))
 
 def table(heuristic="comb_thresh", points=POINTS, length_beam=5, drop=False):
     key = (heuristic, "update_masked_sub", length_beam, drop)
-    return SpeedTable(*key, tuple(points), 3, "0f")
+    return SpeedTable(*key, tuple(points), 300, "0f")
 
 
 class PromiseTest(tf.test.TestCase, parameterized.TestCase):
@@ -44,6 +45,13 @@ class PromiseTest(tf.test.TestCase, parameterized.TestCase):
         settings = [table().promise(target).setting for target in targets]
         self.assertEqual(settings, sorted(settings, reverse=True))
         self.assertLen(set(settings), len(settings))
+
+    @parameterized.parameters((2.0, 0.5), (2.5, 0.1), (4.4, 0.1), (5.0, 0.001))
+    def test_of_few_lines_only_measured_speeds_are_promised(self, target, setting):
+        few = dataclasses.replace(table(), num_lines=299)
+        promise = few.promise(target)
+        self.assertEqual(promise.setting, setting)
+        self.assertIn(promise, POINTS)
 
     @parameterized.parameters((2.0, 2), (2.3, 3), (3.4, 4), (1.9, 2))
     def test_whole_numbers_are_the_nearest_that_was_measured(self, target, setting):
@@ -190,7 +198,7 @@ class FileTest(tf.test.TestCase, parameterized.TestCase):
                 use(self.folder)
 
     def test_a_table_from_more_lines_is_not_replaced(self):
-        save_table(self.folder, table())
+        save_table(self.folder, dataclasses.replace(table(), num_lines=3))
         before = self.path.read_bytes()
         line = f"{self.path}: the table for .* is from 3 lines, .* be from 2; --replace"
         with self.assertRaisesRegex(UserError, line):

@@ -95,6 +95,8 @@ _CASES = {
     "--output=a.en/o.json": "--output: a.en/o.json: ",
     "--plot=p.gif": "must end in one of .svg, .png, .pdf",
     "--plot=a.en/p.svg": "--plot: a.en/p.svg: ",
+    "--output=p.svg --plot=p.svg": "p.svg: named for --plot and for --output",
+    "--output=a.de": "a.de: named for --output and for the target of --corpus",
     "--teacher_layers=2-1": "--teacher_layers needs --random_config",
     "--teacher_layers=2-": "must be ENCODER-DECODER, such as 12-1, not '2-'",
     "--teacher_layers=0-1": "model.num_encoder_layers must be a whole number from 1",

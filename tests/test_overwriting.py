@@ -73,6 +73,16 @@ def test_what_is_read_twice_or_is_no_file(folder):
             "hard.en: named for --json and for --hypotheses",
         ),
         (
+            "train_subword.py",
+            ["--corpus=files:in.en,model/config.json", "--output=soft.en"],
+            "soft.en: named for --output and for the source of --corpus",
+        ),
+        (
+            "train_subword.py",
+            ["--corpus=tsv:in.en?source=0&target=0", "--output=in.en"],
+            "in.en: named for --output and for --corpus",
+        ),
+        (
             "translate_client.py",
             ["--server=localhost:1", "--input=in.en", "--output=soft.en"],
             "soft.en: named for --output and for --input",

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
 
@@ -40,6 +42,29 @@ def test_a_test_set_without_a_name_is_told_at_once():
         (line,) = result.stderr.splitlines()[-1:]
         assert line.startswith(f"error: flag --test=['{test}']"), line
         assert "must be NAME=CORPUS" in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--output=q.json"], "--teacher_dir or --student_dir is needed"),
+        (["--output=a.de"], "a.de: named for --output and for the target of --test=a"),
+        (
+            ["--output=q.points"],
+            "q.points: named for the measured lines and for --outp",
+        ),
+        (["--output=a.en/q.json"], "--output: a.en/q.json: "),
+    ],
+)
+def test_what_cannot_be_written_is_told_at_once(tmp_path, flags, told):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("x\n")
+    test = "--test=a=files:a.en,a.de"
+    result = run_command("benchmarks/quality.py", test, *flags, cwd=tmp_path)
+    assert result.stderr.splitlines()[-1].startswith(f"error: {told}")
+    assert result.returncode == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.de", "a.en"]
+    assert (tmp_path / "a.de").read_text() == "x\n"
 
 
 def test_a_wrong_setting_is_told_at_once(tmp_path):

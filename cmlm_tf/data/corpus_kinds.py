@@ -37,6 +37,11 @@ class Corpus(abc.ABC):
     def fingerprint(self) -> str:
         """Returns a hash that changes when the pairs change."""
 
+    def files(self, purpose: str) -> dict[str, Path]:
+        """Returns the files that are read, by what they are of `purpose`."""
+        del purpose
+        return {}
+
     def check(self) -> int | None:
         """Finds faults in the text before long work starts.
 
@@ -82,6 +87,11 @@ class FileCorpus(Corpus):
         """Hashes both files."""
         return _hash("files", sha256_file(self.source), sha256_file(self.target))
 
+    def files(self, purpose: str) -> dict[str, Path]:
+        """Names both files."""
+        sides = {"source": self.source, "target": self.target}
+        return {f"the {side} of {purpose}": path for side, path in sides.items()}
+
     def check(self) -> int:
         """Reads both files to the end."""
         return sum(1 for _ in self)
@@ -124,6 +134,10 @@ class TableCorpus(Corpus):
         where = self.where and (self.where[0], sorted(self.where[1]))
         selection = (self.source, self.target, where)
         return _hash("tsv", sha256_file(self.path), selection)
+
+    def files(self, purpose: str) -> dict[str, Path]:
+        """Names the file."""
+        return {purpose: self.path}
 
     def check(self) -> int:
         """Reads the file to the end."""

@@ -102,7 +102,7 @@ def train_subword_model(
 def _check_settings(vocab_size: int, model_type: str, num_sampled: int) -> None:
     if vocab_size % SIZE_MULTIPLE or vocab_size <= 0:
         raise UserError(
-            f"vocab_size {vocab_size}: must be a multiple of {SIZE_MULTIPLE}"
+            f"vocab_size {vocab_size}: must be a multiple of {SIZE_MULTIPLE}, above 0"
         )
     if model_type not in MODEL_TYPES:
         raise UserError(f"model_type {model_type!r}: must be unigram or bpe")

@@ -15,10 +15,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
 from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.speed_table import KEY_FIELDS, SpeedTable
-
-#: Of fewer, the speed depends much on which lines they are.
-_FEW_LINES = 300
+from cmlm_tf.speed_table import FEW_LINES, KEY_FIELDS, SpeedTable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +108,7 @@ def calibrate(
     key = {name: getattr(options, name) for name in KEY_FIELDS}
     # Fails before the work, not after it.
     check_replacement(model_dir, key, None if replace else len(lines))
-    if len(lines) < _FEW_LINES:
+    if are_few := len(lines) < FEW_LINES:
         logging.warning("%d lines are few: other text will differ", len(lines))
     count = 0
 
@@ -123,7 +120,7 @@ def calibrate(
         logging.info(note, count, options.heuristic, setting, speed)
         return speed
 
-    points = find_settings(measure, options.heuristic, targets)
+    points = find_settings(measure, options.heuristic, targets, jumps=are_few)
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     table = SpeedTable(**key, points=points, num_lines=len(lines), text_sha256=digest)
     save_table(model_dir, table)

@@ -24,10 +24,12 @@ from cmlm_tf.speed_table import (
 TOLERANCE = 0.1
 #: How far beyond the outermost targets a table reaches, as a share of them.
 _MARGIN = 0.05
+#: Values of tau whose places are no farther apart are as good as one.
+_SAME_PLACE = 0.01
 #: Between points farther apart than this, in tokens per iteration, no curve is
 #: taken to be a straight line.
 _WIDEST_GAP = 2.5
-_MOST_MEASUREMENTS = 40
+_MOST_MEASUREMENTS = 100
 _LARGEST_WHOLE = 1000
 
 _Gap = tuple[Point, Point]
@@ -56,6 +58,7 @@ def find_settings(
     heuristic: str,
     targets: Sequence[float],
     tolerance: float = TOLERANCE,
+    jumps: bool = False,
 ) -> tuple[Point, ...]:
     """Measures until every target lies between points that tell its setting.
 
@@ -73,6 +76,8 @@ def find_settings(
         targets: tokens per iteration.
         tolerance: how far interpolation may be off; K and T are not interpolated,
             but all whole numbers next to a target tried.
+        jumps: whether tau is not interpolated either, as speed jumps with it; then
+            the speed of every target is measured, or those at both sides of a jump.
 
     Returns:
         The points, monotone, from slow to fast; each was measured. A target outside
@@ -81,7 +86,7 @@ def find_settings(
     Raises:
         NoSettings: no target can be reached; names the limit.
     """
-    search = _Search(measure, heuristic, tolerance)
+    search = _Search(measure, heuristic, tolerance, jumps)
     for target in {min(targets) * (1 - _MARGIN), max(targets) * (1 + _MARGIN)}:
         search.measure(search.axis.setting(search.axis.guess(target)))
     search.reach(min(targets), -1)
@@ -132,9 +137,14 @@ class _Search:
     """What was measured, and where to measure next."""
 
     def __init__(
-        self, measure: Callable[[float], float], heuristic: str, tolerance: float
+        self,
+        measure: Callable[[float], float],
+        heuristic: str,
+        tolerance: float,
+        jumps: bool,
     ):
         self.axis = _axis(heuristic)
+        self._jumps = jumps and not is_whole_number(heuristic)
         self._measure, self._heuristic, self._tolerance = measure, heuristic, tolerance
         self._speeds: dict[float, float] = {}
         #: By how much the measurement that made a gap missed its target.
@@ -193,6 +203,9 @@ class _Search:
         gap = self._gap(target)
         if gap in self._empty:
             return False
+        if self._jumps:
+            low, high = (self.axis.place(point.setting) for point in gap)
+            return high - low > _SAME_PLACE
         if is_whole_number(self._heuristic) or _width(gap) > _WIDEST_GAP:
             return True
         return self._misses.get(gap, math.inf) / 4 > self._tolerance
@@ -217,11 +230,14 @@ class _Search:
             self._misses[half] = abs(middle.speedup - target)
 
     def _gap(self, target: float) -> _Gap:
-        return next(
+        slow, fast = next(
             (slow, fast)
             for slow, fast in itertools.pairwise(self.points())
             if target <= fast.speedup
         )
+        # Where speed stays the same for a while, the last setting lies at the gap.
+        same = [s for s, speed in self._speeds.items() if speed == slow.speedup]
+        return Point(slow.speedup, max(same, key=self.axis.place)), fast
 
     def _next_whole(self, setting: float, outward: int) -> float:
         """Returns the neighbour on the slow (-1) or fast (1) side, 1 at the least."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
-from cmlm_tf.speed_table import SpeedTable, is_whole_number, place_of_tau
+from cmlm_tf.speed_table import SpeedTable, place_of_tau
 
 #: A speed in float32 may lie this much outside of a table's float64 ends.
 _TOLERANCE = 1e-6
@@ -73,7 +73,7 @@ def _look_up(table: SpeedTable, targets: tf.Tensor) -> tf.Tensor:
     """Returns the settings, float64 `[batch]`, of speeds inside a table."""
     speeds = tf.constant([point.speedup for point in table.points], tf.float64)
     settings = [float(point.setting) for point in table.points]
-    if is_whole_number(table.heuristic) or len(settings) == 1:
+    if not table.is_interpolated or len(settings) == 1:
         distances = tf.abs(speeds - targets[:, tf.newaxis])
         nearest = tf.argmin(distances, axis=1)
         return tf.gather(tf.constant(settings, tf.float64), nearest)

@@ -36,10 +36,12 @@ class Start(NamedTuple):
     Attributes:
         model_dir: a model directory.
         role: what it must hold, `teacher` or `student`.
+        field: of the config, that names it.
     """
 
     model_dir: str
     role: str
+    field: str
 
 
 def start_of(config: ml_collections.ConfigDict) -> Start | None:
@@ -48,9 +50,9 @@ def start_of(config: ml_collections.ConfigDict) -> Start | None:
     A student starts from its teacher, unless `training.initial_dir` names a student.
     """
     if config.training.initial_dir:
-        return Start(config.training.initial_dir, config.role)
+        return Start(config.training.initial_dir, config.role, "training.initial_dir")
     if config.role == "student":
-        return Start(config.student.teacher_dir, "teacher")
+        return Start(config.student.teacher_dir, "teacher", "student.teacher_dir")
     return None
 
 

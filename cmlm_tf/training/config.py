@@ -23,10 +23,14 @@ class Field(NamedTuple):
     expected: str
 
 
-def _whole(low: int, high: float = math.inf) -> Field:
+#: The most that a whole number without another limit may be.
+_MOST = 10**12
+
+
+def _whole(low: int, high: int = _MOST) -> Field:
     return Field(
         lambda x: isinstance(x, int) and not isinstance(x, bool) and low <= x <= high,
-        f"a whole number from {low} " + ("up" if high == math.inf else f"to {high}"),
+        f"a whole number from {low} " + ("up" if high == _MOST else f"to {high}"),
     )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 import keras
@@ -50,7 +51,13 @@ def _check_cluster(text: str) -> None:
     try:
         config = json.loads(text)
         workers, task = config["cluster"]["worker"], config["task"]
-        right = task["type"] == "worker" and 0 <= task["index"] < len(workers)
+        right = (
+            isinstance(workers, list)
+            and all(re.fullmatch(r"\S+:[0-9]{1,5}", worker) for worker in workers)
+            and task["type"] == "worker"
+            and task["index"] in range(len(workers))
+            and type(task["index"]) is int
+        )
     except (ValueError, KeyError, TypeError):
         right = False
     if not right:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel
+from cmlm_tf.errors import UserError
 from cmlm_tf.files import remove_leftovers
 from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
 from cmlm_tf.training import callbacks
@@ -94,6 +96,10 @@ def train(
             return run.train()
 
 
+def _is_same(folder: str | Path, other: str | Path) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(other)
+
+
 class _Run:
     """One run. Faults that are cheap to find are found when it is made."""
 
@@ -105,13 +111,18 @@ class _Run:
         worker: int,
     ):
         self.config, self.folder, self.strategy = config, folder, strategy
-        self.worker = worker
+        self.worker, self.model_dir = worker, folder / "model"
         self.state, self.interrupts = RunState(), callbacks.Interrupts()
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = decoding_options(config)
         self.start = start_of(config)
         if self.start:
+            if _is_same(self.start.model_dir, self.model_dir):
+                raise UserError(
+                    f"config.{self.start.field}: training would overwrite "
+                    f"{self.start.model_dir}; use another output folder"
+                )
             check_start(
                 self.start, config.data.subword_model, self.subwords, self.sizes
             )
@@ -149,8 +160,8 @@ class _Run:
             self.state.best_step,
         )
         if self.worker == 0:
-            read_description(self.folder / "model")
-        return self.folder / "model"
+            read_description(self.model_dir)
+        return self.model_dir
 
     def _checkpoints(self, training: TrainingModel) -> Checkpoints:
         return Checkpoints(
@@ -300,7 +311,7 @@ class _Run:
 
     def _save_model(self, training: TrainingModel) -> None:
         if self.worker == 0:
-            data, folder = self.config.data, self.folder / "model"
+            data, folder = self.config.data, self.model_dir
             remove_leftovers(folder)
             save_model(
                 training.model,

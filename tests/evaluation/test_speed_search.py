@@ -1,11 +1,19 @@
 """Few measurements find the settings of all targets, on curves written here."""
 
+import bisect
+import dataclasses
 import math
+import random
 
 import pytest
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
+from cmlm_tf.evaluation.speed_search import (
+    TOLERANCE,
+    find_settings,
+    out_of_reach,
+    reachable,
+)
 from cmlm_tf.speed_table import SpeedTable
 
 TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
@@ -31,7 +39,7 @@ class Measure:
 
 
 def _table(heuristic, points):
-    return SpeedTable(heuristic, "update_masked_sub", 5, False, points, 1, "")
+    return SpeedTable(heuristic, "update_masked_sub", 5, False, points, 1000, "")
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -134,6 +142,29 @@ def test_speeds_on_both_sides_are_out_of_reach():
         "; target_speedup 30: the fastest of fixed_k on this text is 9.00 tokens per "
         "iteration"
     )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_speed_jumps_promises_are_measured_speeds(seed):
+    """No speed is nearer to a target than the promised one, but within its tau."""
+    rng = random.Random(seed)
+    jumps = sorted(rng.uniform(0.05, 6.0) for _ in range(rng.randint(1, 6)))
+    speeds = sorted(rng.uniform(0.5, 2.0) for _ in jumps) + [12.0]
+    slope = rng.choice([0.0, 1.0])
+
+    def curve(tau):
+        place = math.sqrt(-math.log(tau))
+        return speeds[bisect.bisect(jumps, place)] + slope * place
+
+    measure = Measure(curve)
+    points = find_settings(measure, "comb_thresh", TARGETS, jumps=True)
+    table = dataclasses.replace(_table("comb_thresh", points), num_lines=1)
+    for target in reachable(points, TARGETS):
+        promise = table.promise(target)
+        assert curve(promise.setting) == promise.speedup
+        others = (curve(math.exp(-((i / 100) ** 2))) for i in range(831))
+        nearest = min(abs(speed - target) for speed in others)
+        assert abs(promise.speedup - target) <= max(nearest, TOLERANCE) + 0.03
 
 
 def test_a_curve_with_steps_ends():

@@ -100,6 +100,11 @@ class MakeStrategyTest(tf.test.TestCase, parameterized.TestCase):
         '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "0"}}',
         '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
         '["a:1"]',
+        '{"cluster": {"worker": "a:1"}, "task": {"type": "worker", "index": 0}}',
+        '{"cluster": {"worker": ["a"]}, "task": {"type": "worker", "index": 0}}',
+        '{"cluster": {"worker": [1]}, "task": {"type": "worker", "index": 0}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0.0}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": false}}',
     )
     def test_a_variable_that_is_no_cluster(self, text):
         with (

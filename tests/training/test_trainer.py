@@ -228,6 +228,23 @@ class TrainTest(parameterized.TestCase):
         model_dir = train(config, self.folder / "run")
         self.assertEqual((model_dir / "subword.model").read_bytes(), content)
 
+    def test_a_training_does_not_overwrite_what_it_starts_from(self):
+        write_teacher(self.folder)
+        run = self.folder / "run"
+        run.mkdir()
+        (self.folder / "teacher").rename(run / "model")
+        (self.folder / "link").symlink_to(run)
+        before = (run / "model" / "config.json").read_bytes()
+        for role, field in (
+            ("student", "student.teacher_dir"),
+            ("teacher", "training.initial_dir"),
+        ):
+            config = small_config(self.folder, role)
+            config.update_from_flattened_dict({field: str(run / "model")})
+            with self.assertRaisesRegex(UserError, f"config.{field}: .* overwrite"):
+                train(config, self.folder / "link")
+        self.assertEqual((run / "model" / "config.json").read_bytes(), before)
+
     def test_a_model_of_the_other_role_is_no_start(self):
         write_teacher(self.folder)
         config = small_config(self.folder, "student")

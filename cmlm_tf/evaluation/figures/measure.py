@@ -12,6 +12,7 @@ from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.figures.split import Split
 from cmlm_tf.evaluation.figures.workbench import Workbench
 from cmlm_tf.evaluation.speed_search import (
+    TOLERANCE,
     NoSettings,
     find_settings,
     out_of_reach,
@@ -246,11 +247,11 @@ class _LeftOut:
         heuristic: str,
         targets: Sequence[float],
         split: Split,
-        **kwargs: float,
+        tolerance: float = TOLERANCE,
     ) -> tuple[Sequence[Point], list[float]]:
         """Returns the points of `find_settings`, and the targets that are reached."""
         try:
-            points = find_settings(speed, heuristic, targets, **kwargs)
+            points = find_settings(speed, heuristic, targets, tolerance)
         except NoSettings as error:
             self.add(split, str(error))
             return (), []
