@@ -101,7 +101,8 @@ def define_decoding_flags() -> None:
     flags.DEFINE_string(
         "beside",
         None,
-        "HEURISTIC:SETTING to show beside in the page, or none (mask_predict:5).",
+        "HEURISTIC:SETTING to show beside in the page, or none (mask_predict:5; beside "
+        "mask_predict comb_thresh:0.1).",
     )
     flags.DEFINE_integer("beam_size", None, "A teacher's beam; 1 is greedy (5).")
     flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")

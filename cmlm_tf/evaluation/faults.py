@@ -79,12 +79,12 @@ def describe(rates: FaultRates, of_references: FaultRates) -> Iterator[tuple[str
     >>> rates = FaultRates(0.02, 0.0, 0.1, None)
     >>> for name, value in describe(rates, FaultRates(0.0123, 0.0, 0.0)):
     ...     print(f"{name:<26}{value}")
-    repeated tokens           2.00 % (references 1.23 %)
+    repeated words            2.00 % (references 1.23 %)
     empty outputs             0.00 %
     length far from reference 10.00 %
     """
     natural = _percent(of_references.repeated)
-    yield "repeated tokens", f"{_percent(rates.repeated)} (references {natural})"
+    yield "repeated words", f"{_percent(rates.repeated)} (references {natural})"
     yield "empty outputs", _percent(rates.empty)
     yield "length far from reference", _percent(rates.far_length)
     if rates.copied is not None and of_references.copied is not None:

@@ -63,7 +63,7 @@ def test_prints_and_writes_all_scores(folder):
 def test_rates_of_faults(folder):
     (folder / "in.en").write_text("The dog\nDas E-Mail-Programm ist neu.\n")
     result = _evaluate(folder, sources="in.en", json="scores.json")
-    assert "repeated tokens             0.00 % (references 0.00 %)" in result.stdout
+    assert "repeated words              0.00 % (references 0.00 %)" in result.stdout
     assert "copies of the source        50.00 % (references 0.00 %)" in result.stdout
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert scores["faults"]["copied"] == 0.5
