@@ -172,8 +172,8 @@ class _Search:
         return tuple(kept)
 
     def distance(self, target: float) -> float:
-        """Returns how far a target is from all measured speeds."""
-        return min(abs(target - speed) for speed in self._speeds.values())
+        """Returns how far a target is from the points."""
+        return min(abs(target - point.speedup) for point in self.points())
 
     def reach(self, target: float, outward: int) -> None:
         """Measures ever slower (-1) or faster (1) settings, up to beyond a target.
@@ -242,7 +242,7 @@ class _Search:
     def _next_whole(self, setting: float, outward: int) -> float:
         """Returns the neighbour on the slow (-1) or fast (1) side, 1 at the least."""
         is_rising = self.axis.place(2) > self.axis.place(1)
-        return max(setting + (outward if is_rising else -outward), 1)
+        return _whole(setting + (outward if is_rising else -outward))
 
 
 def _width(gap: _Gap) -> float:

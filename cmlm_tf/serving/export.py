@@ -73,7 +73,8 @@ def export_model(
             tf.saved_model.save(module, str(folder), signatures, options)
             write_warmup(folder, _warmup_requests(loaded, engine))
     except (OSError, tf.errors.OpError) as error:
-        raise UserError(f"{output}: not written: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{output}: not written: {reason}") from error
 
 
 def _check_version(output: Path) -> None:

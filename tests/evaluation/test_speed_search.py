@@ -144,6 +144,15 @@ def test_speeds_on_both_sides_are_out_of_reach():
     )
 
 
+@pytest.mark.parametrize("heuristic", ["fixed_k", "mask_predict"])
+def test_no_whole_number_above_a_thousand_is_tried(heuristic):
+    sign = 1 if heuristic == "fixed_k" else -1
+    measure = Measure(lambda number: 2 + sign * 1e-6 * number)
+    with pytest.raises(UserError, match="^target_speedup 0.5: the slowest of"):
+        find_settings(measure, heuristic, [0.5, 5.0])
+    assert max(measure.settings) == 1000 and min(measure.settings) == 1
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_where_speed_jumps_promises_are_measured_speeds(seed):
     """No speed is nearer to a target than the promised one, but within its tau."""

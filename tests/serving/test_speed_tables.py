@@ -11,15 +11,18 @@ from cmlm_tf.serving.speed_tables import find_settings, servable
 from cmlm_tf.speed_table import Point, SpeedTable
 
 
-def table(heuristic, points, beam=5, strategy="update_masked_sub", drop=False):
+def table(
+    heuristic, points, beam=5, strategy="update_masked_sub", drop=False, lines=300
+):
     points = tuple(Point(*point) for point in points)
-    return SpeedTable(heuristic, strategy, beam, drop, points, 9, "")
+    return SpeedTable(heuristic, strategy, beam, drop, points, lines, "")
 
 
 TABLES = [
     table("fixed_k", [(1.0, 1), (1.8, 2), (2.6, 3)]),
     table("comb_thresh", [(1.1, 0.9), (2.0, 0.3), (4.0, 0.01)]),
     table("comb_thresh", [(1.5, 0.5), (3.0, 0.1)], beam=1),
+    table("comb_thresh", [(1.1, 0.9), (2.0, 0.3), (4.0, 0.01)], beam=3, lines=299),
 ]
 
 
@@ -50,6 +53,14 @@ class SpeedTablesTest(tf.test.TestCase):
         places = [math.sqrt(-math.log(tau)) for tau in (0.9, 0.3, 0.01)]
         expected = np.exp(-(np.interp(targets, [1.1, 2.0, 4.0], places) ** 2))
         self.assertAllClose(settings, expected, rtol=1e-6)
+        self.assertTrue(all(found))
+
+    def test_of_few_lines_only_measured_settings_are_found(self):
+        targets = [1.1, 1.5, 1.6, 2.9, 3.1, 4.0]
+        settings, found = find("comb_thresh", 3, targets)
+        self.assertAllClose(settings, [0.9, 0.9, 0.3, 0.3, 0.01, 0.01])
+        promised = [TABLES[-1].promise(target).setting for target in targets]
+        self.assertAllClose(settings, promised)
         self.assertTrue(all(found))
 
     def test_what_is_not_calibrated_is_not_found(self):
