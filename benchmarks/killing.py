@@ -5,18 +5,31 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import h5py
 import numpy as np
 from absl import logging
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.files import sha256_file
-from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.modeling.model_dir import WEIGHTS_FILE
 
 #: Forked from a process that only imports: one with TensorFlow's threads can hang.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
+
+
+class Comparison(NamedTuple):
+    """How killed runs came out.
+
+    Attributes:
+        runs: those that came to an end.
+        largest_difference: of any number in them to that of the undisturbed run.
+    """
+
+    runs: int
+    largest_difference: float
 
 
 def kill_and_compare(
@@ -27,7 +40,8 @@ def kill_and_compare(
     kills: int,
     rng: random.Random,
     longest: float,
-) -> int:
+    tolerance: float = 0.0,
+) -> Comparison:
     """Kills a run again and again; compares each that came to its end.
 
     Args:
@@ -38,14 +52,12 @@ def kill_and_compare(
         kills: how many processes to kill.
         rng: draws the moments.
         longest: seconds after its start in which a process is killed.
-
-    Returns:
-        The number of runs that came to an end.
+        tolerance: most that a number may differ by.
 
     Raises:
         UserError: something differs, a process failed, or a file was left over.
     """
-    expected, runs, killed = read(whole), 0, 0
+    expected, runs, killed, largest = read(whole), 0, 0, 0.0
     output = whole.with_name(whole.name + "_killed")
     while killed < kills or not runs:
         seconds = rng.uniform(0, longest) if killed < kills else None
@@ -53,13 +65,14 @@ def kill_and_compare(
             killed += 1
             logging.info("kill %d of %d", killed, kills)
             continue
-        _compare(expected, read(output), output)
+        difference = compare(expected, read(output), output, tolerance)
+        largest = max(largest, difference)
         _find_leftovers(output)
         runs += 1
         shutil.rmtree(output)
         if killed < kills:
-            logging.info("%d kills, equal after run %d", killed, runs)
-    return runs
+            logging.info("%d kills, run %d differs by %g", killed, runs, difference)
+    return Comparison(runs, largest)
 
 
 def run_until_killed(run: Callable, args: tuple, seconds: float | None) -> bool:
@@ -74,12 +87,34 @@ def run_until_killed(run: Callable, args: tuple, seconds: float | None) -> bool:
     return process.exitcode != 0
 
 
-def _compare(expected: dict[str, Any], found: dict[str, Any], output: Path) -> None:
+def compare(
+    expected: dict[str, Any], found: dict[str, Any], output: Path, tolerance: float
+) -> float:
+    """Returns the largest difference of two runs' numbers.
+
+    Args:
+        expected: arrays and texts by name.
+        found: the same of another run.
+        output: names that run in a message.
+        tolerance: most that a number may differ by.
+
+    Raises:
+        UserError: one differs by more, or a text differs.
+    """
     if expected.keys() != found.keys():
         raise UserError(f"{output}: other contents")
+    largest = 0.0
     for name, value in expected.items():
-        if not np.array_equal(value, found[name]):
+        if np.array_equal(value, found[name]):
+            continue
+        value, other = np.asarray(value), np.asarray(found[name])
+        if value.shape != other.shape or value.dtype.kind != "f":
             raise UserError(f"{output}: {name} differs")
+        difference = float(np.max(np.abs(value - other)))
+        if not difference <= tolerance:  # NaN, too
+            raise UserError(f"{output}: {name} differs by {difference:g}")
+        largest = max(largest, difference)
+    return largest
 
 
 def _find_leftovers(output: Path) -> None:
@@ -89,10 +124,17 @@ def _find_leftovers(output: Path) -> None:
 
 
 def read_run(output: Path) -> dict[str, Any]:
-    """Reads the last checkpoint and the hash of the model's weights."""
+    """Reads the last checkpoint and the weights of the model directory."""
     with np.load(max((output / "checkpoint").glob("step_*.npz"))) as file:
         arrays = {name: file[name] for name in file.files if name != "meta"}
-    return arrays | {"model": read_description(output / "model")["weights_sha256"]}
+
+    def read(name, item):
+        if isinstance(item, h5py.Dataset):
+            arrays[f"model/{name}"] = item[()]
+
+    with h5py.File(output / "model" / WEIGHTS_FILE) as file:
+        file.visititems(read)
+    return arrays
 
 
 def read_files(output: Path) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 import random
 import time
 
+import numpy as np
 import pytest
 
 from benchmarks.killing import (
+    compare,
     kill_and_compare,
     read_files,
     read_run,
@@ -49,3 +51,19 @@ def test_killed_runs_end_as_the_undisturbed(tmp_path, what):
 def test_a_process_that_fails_is_told(tmp_path):
     with pytest.raises(UserError, match="ended with 1"):
         run_until_killed(distill_by_upper_case, ("files:no", tmp_path / "out"), None)
+
+
+def test_numbers_may_differ_within_the_tolerance_and_texts_may_not(tmp_path):
+    expected = {"weights": np.array([1.0, 2.0]), "text": "a"}
+    near = {"weights": np.array([1.0, 2.25]), "text": "a"}
+    assert compare(expected, expected, tmp_path, 0.0) == 0.0
+    assert compare(expected, near, tmp_path, 0.25) == 0.25
+    for found, tolerance in (
+        (near, 0.2),
+        (expected | {"text": "b"}, 1.0),
+        (expected | {"weights": np.array([1.0, np.nan])}, 1.0),
+        (expected | {"weights": np.array([1.0])}, 1.0),
+        ({"text": "a"}, 1.0),
+    ):
+        with pytest.raises(UserError):
+            compare(expected, found, tmp_path, tolerance)

@@ -94,14 +94,10 @@ def lost_workers_named(strategy: tf.distribute.Strategy) -> Iterator[None]:
         ) from error
 
 
-def add_over_replicas(values):
-    """Returns each tensor's sum over all replicas; call it in every replica.
-
-    Args:
-        values: any structure of tensors.
-    """
+def add_over_replicas(vector: tf.Tensor) -> tf.Tensor:
+    """Returns a tensor's sum over all replicas; call it in every replica."""
     context = tf.distribute.get_replica_context()
-    return context.all_reduce(tf.distribute.ReduceOp.SUM, values)
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, vector)
 
 
 def assign(variables: Sequence[keras.Variable], values: Sequence[tf.Tensor]) -> None:

@@ -9,7 +9,7 @@ import abc
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -48,14 +48,14 @@ class _Progress(NamedTuple):
     Attributes:
         optimizer: weights, moments and averages.
         seeds: uint32 `[2 * dropouts]`, the states of random numbers.
-        sums: each term's sum over the updates so far.
-        counts: each unit's count over them.
+        sums: float32 `[terms]`, each term's sum over the updates so far.
+        counts: float32 `[units]`, each unit's count over them.
     """
 
     optimizer: AdamState
     seeds: tf.Tensor
-    sums: Scalars
-    counts: Scalars
+    sums: tf.Tensor
+    counts: tf.Tensor
 
 
 class TrainingModel(keras.Model, abc.ABC):
@@ -96,7 +96,7 @@ class TrainingModel(keras.Model, abc.ABC):
         self.allowed = losses.allowed_vocabulary(
             model.config.vocab_size, model.banned_ids
         )
-        self._units = {"targets", *(term.unit for term in terms.values())}
+        self._units = sorted({"targets", *(term.unit for term in terms.values())})
         self._term_metrics = [keras.metrics.Mean(name=name) for name in terms]
         self._targets_metric = keras.metrics.Mean(name="targets_per_step")
         self.built = True
@@ -107,11 +107,14 @@ class TrainingModel(keras.Model, abc.ABC):
             # Without XLA, many updates in one graph would take long to optimise.
             experimental_attributes={"_noinline": not jit_compile},
         )
-        self._count = compiled(self.counts)
-        self._evaluate = compiled(lambda batch: self.sums(batch, training=False))
-        self._differentiate = compiled(self._sums_and_gradient)
-        self._next_state = compiled(lambda *args: self.optimizer.next_state(*args))
-        # One program, or its parts, where a strategy adds up over replicas in between.
+        self._count = compiled(lambda batch: _listed(self.counts(batch), self._units))
+        self._evaluate = compiled(
+            lambda batch: _listed(self.sums(batch, training=False), self.terms)
+        )
+        self._differentiate = compiled(self._gradient_and_sums)
+        self._finish = compiled(self._next_progress)
+        # One program, or its parts, where a strategy adds up over replicas in between:
+        # a few long vectors, as each takes the replicas time to meet.
         if tf.distribute.has_strategy():
             self._update = self._one_update
             self._update_alone = functools.partial(
@@ -253,8 +256,8 @@ class TrainingModel(keras.Model, abc.ABC):
         progress = _Progress(
             self.optimizer.read_state(),
             pack(self._seeds),
-            dict.fromkeys(self.terms, tf.constant(0.0)),
-            dict.fromkeys(self._units, tf.constant(0.0)),
+            tf.zeros([len(self.terms)]),
+            tf.zeros([len(self._units)]),
         )
         # To read a variable has no device of its own; a loop would keep the value on
         # the first replica's.
@@ -268,49 +271,66 @@ class TrainingModel(keras.Model, abc.ABC):
     ) -> _Progress:
         counts = add_up(self._count(batch))
         weights = progress.optimizer.weights
-        sums, gradient, seeds = self._differentiate(
-            weights, progress.seeds, batch, counts
-        )
-        sums, gradient = add_up((sums, gradient))
-        return _Progress(
-            self._next_state(progress.optimizer, gradient),
-            seeds,
-            {name: progress.sums[name] + sums[name] for name in sums},
-            {name: progress.counts[name] + counts[name] for name in counts},
-        )
+        vector, seeds = self._differentiate(weights, progress.seeds, batch, counts)
+        return self._finish(progress, add_up(vector), seeds, counts)
 
-    def _sums_and_gradient(
-        self,
-        weights: tf.Tensor,
-        seeds: tf.Tensor,
-        batch: Batch,
-        counts: Scalars,
-    ) -> tuple[Scalars, tf.Tensor, tf.Tensor]:
+    def _gradient_and_sums(
+        self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch, counts: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns this replica's part of the gradient, its sums behind it.
+
+        Args:
+            weights: float32 `[weights]`.
+            seeds: as in `_Progress`.
+            batch: this replica's part of it.
+            counts: float32 `[units]`, of the global batch.
+
+        Returns:
+            float32 `[weights + terms]` and the next seeds.
+        """
         values = unpack(weights, self.trainable_variables)
         mapping = [
             *zip(self.trainable_variables, values, strict=True),
             *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
         ]
+        by_unit = dict(zip(self._units, tf.unstack(counts), strict=True))
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
             tape.watch(values)
             sums = self.sums(batch, training=True)
             loss = tf.add_n(
                 [
-                    term.weight * tf.math.divide_no_nan(sums[name], counts[term.unit])
+                    term.weight * tf.math.divide_no_nan(sums[name], by_unit[term.unit])
                     for name, term in self.terms.items()
                     if term.weight
                 ]
             )
-        gradient = pack(tape.gradient(loss, values))
+        gradient = tape.gradient(loss, values)
         seeds = pack([scope.get_current_value(seed) for seed in self._seeds])
-        return sums, gradient, seeds
+        return pack([*gradient, _listed(sums, self.terms)]), seeds
 
-    def _record(self, sums: Scalars, counts: Scalars, updates: int) -> None:
+    def _next_progress(
+        self,
+        progress: _Progress,
+        vector: tf.Tensor,
+        seeds: tf.Tensor,
+        counts: tf.Tensor,
+    ) -> _Progress:
+        """Ends an update with what `_gradient_and_sums` gave all replicas together."""
+        gradient, sums = tf.split(vector, [-1, len(self.terms)])
+        return _Progress(
+            self.optimizer.next_state(progress.optimizer, gradient),
+            seeds,
+            progress.sums + sums,
+            progress.counts + counts,
+        )
+
+    def _record(self, sums: tf.Tensor, counts: tf.Tensor, updates: int) -> None:
         """Adds sums over updates and replicas to the running means."""
-        for metric in self._term_metrics:
-            unit = counts[self.terms[metric.name].unit]
-            metric.update_state(tf.math.divide_no_nan(sums[metric.name], unit), unit)
-        self._targets_metric.update_state(counts["targets"] / updates, updates)
+        by_unit = dict(zip(self._units, tf.unstack(counts), strict=True))
+        for metric, total in zip(self._term_metrics, tf.unstack(sums), strict=True):
+            count = by_unit[self.terms[metric.name].unit]
+            metric.update_state(tf.math.divide_no_nan(total, count), count)
+        self._targets_metric.update_state(by_unit["targets"] / updates, updates)
 
     def _token_sums(
         self, states: tf.Tensor, batch: Batch, wanted: tf.Tensor
@@ -324,6 +344,11 @@ class TrainingModel(keras.Model, abc.ABC):
             self.label_smoothing,
         )
         return {"token_loss": loss, "accuracy": num_correct}
+
+
+def _listed(scalars: Scalars, names: Iterable[str]) -> tf.Tensor:
+    """Returns the named scalars in order: float32 `[names]`."""
+    return tf.stack([scalars[name] for name in names])
 
 
 class TeacherTraining(TrainingModel):

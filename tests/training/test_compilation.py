@@ -44,7 +44,7 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
         with np.load(self.folder / run / "checkpoint/step_000000004.npz") as file:
             return [file[name] for name in file.files if name != "meta"]
 
-    @parameterized.parameters((1, "one_update"), (2, "sums_and_gradient"))
+    @parameterized.parameters((1, "one_update"), (2, "gradient_and_sums"))
     def test_every_shape_is_compiled_once_and_training_is_the_same(
         self, num_devices, program
     ):
