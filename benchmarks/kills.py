@@ -12,7 +12,8 @@ tolerance, or kernels that do not.
 Examples:
   python -m benchmarks.kills --kills=50 --folder=/tmp/kills
   XLA_FLAGS=--xla_gpu_deterministic_ops=true TF_DETERMINISTIC_OPS=1 \
-      python -m benchmarks.kills --kills=10 --jit_compile --folder=/tmp/kills
+      python -m benchmarks.kills --kills=10 --what=training --jit_compile \
+      --folder=/tmp/kills
 """
 
 import json
@@ -38,6 +39,9 @@ from cmlm_tf.training.trainer import train
 from configs import grammar
 
 _KILLS = flags.DEFINE_integer("kills", 50, "Kills of each of the two.", lower_bound=1)
+_WHAT = flags.DEFINE_multi_enum(
+    "what", ["training", "distillation"], ["training", "distillation"], "What to kill."
+)
 _FOLDER = flags.DEFINE_string("folder", None, "An empty folder.", required=True)
 _JIT_COMPILE = flags.DEFINE_bool("jit_compile", False, "Whether to train with XLA.")
 _TOLERANCE = flags.DEFINE_float(
@@ -59,6 +63,8 @@ def main(_) -> None:
         ("training", train_small, read_run),
         ("distillation", distill_small, read_files),
     ):
+        if name not in _WHAT.value:
+            continue
         whole, start = folder / name, time.monotonic()
         run_until_killed(run, (config, whole), None)
         seconds = time.monotonic() - start

@@ -11,7 +11,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -25,6 +25,9 @@ from cmlm_tf.training import losses
 from cmlm_tf.training.distribution import add_over_replicas, assign, beside_replicas
 from cmlm_tf.training.optimizer import AdamState
 from cmlm_tf.training.vocabulary_loss import vocabulary_loss
+
+_PARALLEL_BATCHES = 2
+_PREFETCHED_BATCHES = 4
 
 Batch = dict[str, tf.Tensor]
 Scalars = dict[str, tf.Tensor]
@@ -107,14 +110,13 @@ class TrainingModel(keras.Model, abc.ABC):
             # Without XLA, many updates in one graph would take long to optimise.
             experimental_attributes={"_noinline": not jit_compile},
         )
-        self._count = compiled(lambda batch: _listed(self.counts(batch), self._units))
         self._evaluate = compiled(
             lambda batch: _listed(self.sums(batch, training=False), self.terms)
         )
         self._differentiate = compiled(self._gradient_and_sums)
         self._finish = compiled(self._next_progress)
-        # One program, or its parts, where a strategy adds up over replicas in between:
-        # a few long vectors, as each takes the replicas time to meet.
+        # One program, or its two parts, where a strategy adds up over replicas in
+        # between: one vector, as it takes replicas time to meet.
         if tf.distribute.has_strategy():
             self._update = self._one_update
             self._update_alone = functools.partial(
@@ -125,7 +127,7 @@ class TrainingModel(keras.Model, abc.ABC):
 
     @abc.abstractmethod
     def counts(self, batch: Batch) -> Scalars:
-        """Counts this replica's units, by the names used in `terms`.
+        """Counts a batch's units, by the names used in `terms`.
 
         Also `targets`, the target subwords. All are float32 scalars.
         """
@@ -133,6 +135,36 @@ class TrainingModel(keras.Model, abc.ABC):
     @abc.abstractmethod
     def sums(self, batch: Batch, training: bool) -> Scalars:
         """Runs the model and sums each term over this replica's units."""
+
+    def fit(self, x: tf.data.Dataset, **kwargs) -> keras.callbacks.History:
+        """Trains on global batches, as Keras does; see `_fed`."""
+        return super().fit(self._fed(x), **kwargs)
+
+    def evaluate(self, x: tf.data.Dataset, **kwargs) -> Any:
+        """Measures global batches, as Keras does; see `_fed`."""
+        return super().evaluate(self._fed(x), **kwargs)
+
+    def _fed(self, dataset: tf.data.Dataset) -> Any:
+        """Returns what all replicas read, with the counts of the global batch.
+
+        Counted before it is split, replicas need not meet before they begin. A batch
+        stays in the host's memory till it is computed with: to fetch it from a
+        device would wait for the last update there.
+        """
+        strategy = self.distribute_strategy
+        counted = dataset.map(self._with_counts, _PARALLEL_BATCHES, deterministic=True)
+        options = tf.distribute.InputOptions(
+            experimental_fetch_to_device=isinstance(strategy, tf.distribute.TPUStrategy)
+        )
+        return strategy.experimental_distribute_dataset(
+            counted.prefetch(_PREFETCHED_BATCHES), options
+        )
+
+    def _with_counts(self, batch: Batch) -> Batch:
+        """Adds `counts`, float32 `[rows, units]`, the same for every row."""
+        counts = _listed(self.counts(batch), self._units)
+        rows = tf.shape(batch["source_ids"])[0]
+        return batch | {"counts": tf.tile(counts[tf.newaxis], [rows, 1])}
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
@@ -192,14 +224,16 @@ class TrainingModel(keras.Model, abc.ABC):
                     lambda: self._update_alone(self._read_progress(), batch)
                 )
 
-        run = update.get_concrete_function(spec)
+        counts = tf.TensorSpec([None, len(self._units)], tf.float32)
+        run = update.get_concrete_function(spec | {"counts": counts})
 
         def run_empty(shape: tuple[int, int]) -> None:
             rows, length = shape
             shape = rows // strategy.num_replicas_in_sync, length
             # All may have no room in memory side by side; compiled they are.
             with contextlib.suppress(tf.errors.ResourceExhaustedError):
-                run({name: tf.zeros(shape, tf.int32) for name in spec})
+                empty = {name: tf.zeros(shape, tf.int32) for name in spec}
+                run(self._with_counts(empty))
 
         with ThreadPoolExecutor(len(shapes)) as pool:
             list(pool.map(run_empty, shapes))
@@ -244,8 +278,8 @@ class TrainingModel(keras.Model, abc.ABC):
         self._record(progress.sums, progress.counts, self.steps_per_execution)
 
     def _measure(self, batch: Batch) -> None:
-        counts = add_over_replicas(self._count(batch))
-        self._record(add_over_replicas(self._evaluate(batch)), counts, 1)
+        sums = add_over_replicas(self._evaluate(batch))
+        self._record(sums, batch["counts"][0], 1)
 
     @property
     def _seeds(self) -> list[keras.Variable]:
@@ -269,13 +303,12 @@ class TrainingModel(keras.Model, abc.ABC):
         batch: Batch,
         add_up: Callable = add_over_replicas,
     ) -> _Progress:
-        counts = add_up(self._count(batch))
         weights = progress.optimizer.weights
-        vector, seeds = self._differentiate(weights, progress.seeds, batch, counts)
-        return self._finish(progress, add_up(vector), seeds, counts)
+        vector, seeds = self._differentiate(weights, progress.seeds, batch)
+        return self._finish(progress, add_up(vector), seeds, batch["counts"])
 
     def _gradient_and_sums(
-        self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch, counts: tf.Tensor
+        self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns this replica's part of the gradient, its sums behind it.
 
@@ -283,7 +316,6 @@ class TrainingModel(keras.Model, abc.ABC):
             weights: float32 `[weights]`.
             seeds: as in `_Progress`.
             batch: this replica's part of it.
-            counts: float32 `[units]`, of the global batch.
 
         Returns:
             float32 `[weights + terms]` and the next seeds.
@@ -293,7 +325,7 @@ class TrainingModel(keras.Model, abc.ABC):
             *zip(self.trainable_variables, values, strict=True),
             *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
         ]
-        by_unit = dict(zip(self._units, tf.unstack(counts), strict=True))
+        by_unit = self._by_unit(batch["counts"][0])
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
             tape.watch(values)
             sums = self.sums(batch, training=True)
@@ -321,16 +353,19 @@ class TrainingModel(keras.Model, abc.ABC):
             self.optimizer.next_state(progress.optimizer, gradient),
             seeds,
             progress.sums + sums,
-            progress.counts + counts,
+            progress.counts + counts[0],
         )
 
     def _record(self, sums: tf.Tensor, counts: tf.Tensor, updates: int) -> None:
         """Adds sums over updates and replicas to the running means."""
-        by_unit = dict(zip(self._units, tf.unstack(counts), strict=True))
+        by_unit = self._by_unit(counts)
         for metric, total in zip(self._term_metrics, tf.unstack(sums), strict=True):
             count = by_unit[self.terms[metric.name].unit]
             metric.update_state(tf.math.divide_no_nan(total, count), count)
         self._targets_metric.update_state(by_unit["targets"] / updates, updates)
+
+    def _by_unit(self, counts: tf.Tensor) -> Scalars:
+        return dict(zip(self._units, tf.unstack(counts), strict=True))
 
     def _token_sums(
         self, states: tf.Tensor, batch: Batch, wanted: tf.Tensor

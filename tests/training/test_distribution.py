@@ -39,7 +39,7 @@ def check_places(folder):
     training.make_train_function()
     batch = dict.fromkeys(next(batches(1)), tf.zeros([4, 8], tf.int32))
     data = tf.data.Dataset.from_tensors(batch)
-    iterator = iter(strategy.experimental_distribute_dataset(data))
+    iterator = iter(training._fed(data))
     with strategy.scope():
         graph = training.train_function.get_concrete_function(iterator).graph
         one = tf.nest.flatten(strategy.run(training._read_progress))
