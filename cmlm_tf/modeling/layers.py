@@ -210,9 +210,31 @@ def dense(
     return layer
 
 
-def layer_norm(dim: int) -> keras.layers.LayerNormalization:
+class LayerNorm(keras.layers.LayerNormalization):
+    """Layer normalisation over the last axis, in float32 (Ba et al., 2016)."""
+
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Maps float `[..., dim]` to the same shape.
+
+        Translating, the formula is written so that XLA makes one kernel of it on a
+        GPU; of Keras's it makes three. Training does not gain, but compiles longer.
+        """
+        if training:
+            return super().call(x)
+        x = tf.cast(x, tf.float32)
+        centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        variance = tf.reduce_mean(centred * centred, axis=-1, keepdims=True)
+        normed = centred * tf.math.rsqrt(variance + self.epsilon)
+        gamma, beta = (
+            tf.cast(tf.convert_to_tensor(weight), tf.float32)
+            for weight in (self.gamma, self.beta)
+        )
+        return tf.cast(normed * gamma + beta, self.compute_dtype)
+
+
+def layer_norm(dim: int) -> LayerNorm:
     """Returns layer normalisation over a last axis of `dim`, its weights made."""
-    layer = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON)
+    layer = LayerNorm(epsilon=LAYER_NORM_EPSILON)
     layer.build([None, dim])
     return layer
 

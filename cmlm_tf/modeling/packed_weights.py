@@ -1,15 +1,21 @@
 """All weights of a model as one argument of a compiled function.
 
 To start a compiled function takes time for each variable that it reads: with the
-some 200 of a Transformer, as long as two passes over one sentence.
+some 200 of a Transformer, as long as two passes over one sentence. A matrix product
+on a GPU reads its weights where they lie in the vector.
 """
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import keras
 import tensorflow as tf
+
+from cmlm_tf.xla_flags import prefer_xla_flag
+
+# Without it XLA copies each weight out of the vector before a product reads it.
+prefer_xla_flag("--xla_gpu_enable_dynamic_slice_fusion=true")
 
 
 class PackedWeights:
@@ -49,17 +55,39 @@ class PackedWeights:
 
         @functools.wraps(function)
         def bound(*args, **kwargs):
-            with keras.StatelessScope(state_mapping=self._values()):
+            with _VectorScope(self._weights, self.vectors):
                 return function(*args, **kwargs)
 
         return bound
 
-    def _values(self) -> list[tuple[keras.Variable, tf.Tensor]]:
-        values: list[tuple[keras.Variable, tf.Tensor]] = []
-        for dtype, weights in self._weights.items():
-            vector = tf.convert_to_tensor(self.vectors[dtype])
-            values += zip(weights, unpack(vector, weights), strict=True)
-        return values
+
+class _VectorScope(keras.StatelessScope):
+    """Reads weights as parts of vectors, cut out where they are used.
+
+    Cut out before a loop, all of them would be copied, as what a loop is given lies
+    in places of its own.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, Sequence[keras.Variable]],
+        vectors: Mapping[str, tf.Variable],
+    ):
+        super().__init__()
+        self._parts: dict[int, tuple[tf.Tensor, int]] = {}
+        for dtype, variables in weights.items():
+            vector, start = tf.convert_to_tensor(vectors[dtype]), 0
+            for variable in variables:
+                self._parts[id(variable)] = vector, start
+                start += math.prod(variable.shape)
+
+    def get_current_value(self, variable: keras.Variable) -> tf.Tensor | None:
+        """Returns a weight's value, None for a variable that is no weight."""
+        if id(variable) not in self._parts:
+            return super().get_current_value(variable)
+        vector, start = self._parts[id(variable)]
+        part = tf.slice(vector, [start], [math.prod(variable.shape)])
+        return tf.reshape(part, variable.shape)
 
 
 def pack(values: Sequence[tf.Tensor | keras.Variable]) -> tf.Tensor:

@@ -11,6 +11,7 @@ import tensorflow as tf
 from absl import logging
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.xla_flags import prefer_xla_flag
 
 DISTRIBUTIONS = ("one_device", "mirrored", "multi_worker", "tpu")
 
@@ -28,6 +29,10 @@ def make_strategy(distribution: str) -> tf.distribute.Strategy:
     if distribution == "one_device":
         return tf.distribute.get_strategy()
     if distribution == "mirrored":
+        if len(tf.config.list_physical_devices("GPU")) > 1:
+            # To make CUDA graphs ready takes time, which passes unseen only while a GPU
+            # has work; one that waits for another has none.
+            prefer_xla_flag("--xla_gpu_enable_command_buffer=")
         strategy = tf.distribute.MirroredStrategy()
         if strategy.num_replicas_in_sync == 1:
             (device,) = strategy.extended.worker_devices

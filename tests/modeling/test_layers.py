@@ -4,8 +4,14 @@ import numpy as np
 import tensorflow as tf
 
 from cmlm_tf.modeling.embedding import sinusoidal_positions
-from cmlm_tf.modeling.layers import attend, heads_first
+from cmlm_tf.modeling.layers import (
+    LAYER_NORM_EPSILON,
+    attend,
+    heads_first,
+    layer_norm,
+)
 from cmlm_tf.modeling.length_predictor import segment_means
+from cmlm_tf.modeling.model_dir import dtype_policy
 from tests.modeling.small import make_student, random_sources
 
 
@@ -27,6 +33,22 @@ class LayersTest(tf.test.TestCase):
             seen = np.flatnonzero(allowed[b, 0, t])
             weights = softmax(k[b, seen, h] @ q[b, t, h])
             self.assertAllClose(found[b, t, h], weights @ v[b, seen, h], atol=1e-5)
+
+    def test_layer_norm_follows_the_formula_in_training_and_otherwise(self):
+        rng = np.random.default_rng(3)
+        x, gamma, beta = (rng.normal(size=n) + 2 for n in ((2, 3, 8), 8, 8))
+        x[0, 0] = 5.0  # No variance.
+        variance = x.var(-1, keepdims=True) + LAYER_NORM_EPSILON
+        expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(variance) * gamma + beta
+        for dtype, tolerance in (("float32", 1e-4), ("bfloat16", 0.05)):
+            with dtype_policy(dtype):
+                norm = layer_norm(8)
+            norm.set_weights([gamma, beta])
+            for training in (False, True):
+                found = norm(tf.constant(x, dtype), training=training)
+                self.assertEqual(found.dtype, dtype)
+                wide = max(tolerance, 1e-3 * training)  # Keras subtracts large numbers.
+                self.assertAllClose(tf.cast(found, tf.float64), expected, wide, wide)
 
     def test_logits_are_products_with_the_table(self):
         embedding = make_student().embedding
