@@ -96,7 +96,7 @@ def compare(
         expected: arrays and texts by name.
         found: the same of another run.
         output: names that run in a message.
-        tolerance: most that a number may differ by.
+        tolerance: most that a number may differ by; with 0 not in one bit.
 
     Raises:
         UserError: one differs by more, or a text differs.
@@ -105,13 +105,15 @@ def compare(
         raise UserError(f"{output}: other contents")
     largest = 0.0
     for name, value in expected.items():
-        if np.array_equal(value, found[name]):
-            continue
         value, other = np.asarray(value), np.asarray(found[name])
-        if value.shape != other.shape or value.dtype.kind != "f":
+        if (value.shape, value.dtype) != (other.shape, other.dtype):
+            raise UserError(f"{output}: {name} differs")
+        if value.tobytes() == other.tobytes():
+            continue
+        if value.dtype.kind != "f":
             raise UserError(f"{output}: {name} differs")
         difference = float(np.max(np.abs(value - other)))
-        if not difference <= tolerance:  # NaN, too
+        if not (tolerance and difference <= tolerance):  # NaN is not.
             raise UserError(f"{output}: {name} differs by {difference:g}")
         largest = max(largest, difference)
     return largest

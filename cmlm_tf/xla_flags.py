@@ -9,8 +9,9 @@ def prefer_xla_flag(flag: str) -> None:
     Args:
         flag: such as `--xla_name=value`.
     """
-    flags = os.environ.get("XLA_FLAGS", "").split()
-    named_file = bool(flags) and not flags[0].startswith("--")
+    text = os.environ.get("XLA_FLAGS", "")
+    flags = text.split()
+    names_file = bool(flags) and not flags[0].startswith("--")
     is_set = any(flag.split("=")[0] == other.split("=")[0] for other in flags)
-    if not (named_file or is_set):
-        os.environ["XLA_FLAGS"] = " ".join([*flags, flag])
+    if not (names_file or is_set):
+        os.environ["XLA_FLAGS"] = f"{text} {flag}" if flags else flag

@@ -45,7 +45,9 @@ def test_killed_runs_end_as_the_undisturbed(tmp_path, what):
         run, config = distill_by_upper_case, write_corpus(tmp_path, 200)
         read, kills = read_files, 3
     longest = seconds_of(run, config, whole)
-    assert kill_and_compare(run, config, whole, read, kills, random.Random(1), longest)
+    found = kill_and_compare(run, config, whole, read, kills, random.Random(1), longest)
+    assert found.runs >= 1
+    assert found.largest_difference == 0.0
 
 
 def test_a_process_that_fails_is_told(tmp_path):
@@ -63,6 +65,8 @@ def test_numbers_may_differ_within_the_tolerance_and_texts_may_not(tmp_path):
         (expected | {"text": "b"}, 1.0),
         (expected | {"weights": np.array([1.0, np.nan])}, 1.0),
         (expected | {"weights": np.array([1.0])}, 1.0),
+        (expected | {"weights": "a"}, 1.0),
+        (expected | {"weights": np.array([1.0, 2.0], np.float32)}, 1.0),
         ({"text": "a"}, 1.0),
     ):
         with pytest.raises(UserError):

@@ -9,7 +9,7 @@ from cmlm_tf.xla_flags import prefer_xla_flag
     ("before", "after"),
     [
         ("", "--xla_a=1"),
-        ("--xla_b=2  --xla_ab=3", "--xla_b=2 --xla_ab=3 --xla_a=1"),
+        ("--xla_b='2  3' --xla_ab", "--xla_b='2  3' --xla_ab --xla_a=1"),
         ("--xla_b=2 --xla_a=0", "--xla_b=2 --xla_a=0"),
         ("--xla_a", "--xla_a"),
         ("flags.txt", "flags.txt"),

@@ -211,13 +211,14 @@ def dense(
 
 
 class LayerNorm(keras.layers.LayerNormalization):
-    """Layer normalisation over the last axis, in float32 (Ba et al., 2016)."""
+    """Layer normalisation over the last axis (Ba et al., 2016)."""
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Maps float `[..., dim]` to the same shape.
 
-        Translating, the formula is written so that XLA makes one kernel of it on a
-        GPU; of Keras's it makes three. Training does not gain, but compiles longer.
+        Outside of training the formula, in float32, is written so that XLA makes one
+        kernel of it on a GPU; of Keras's it makes three. Training does not gain, but
+        compiles longer.
         """
         if training:
             return super().call(x)

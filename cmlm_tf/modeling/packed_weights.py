@@ -1,8 +1,7 @@
 """All weights of a model as one argument of a compiled function.
 
 To start a compiled function takes time for each variable that it reads: with the
-some 200 of a Transformer, as long as two passes over one sentence. A matrix product
-on a GPU reads its weights where they lie in the vector.
+some 200 of a Transformer, as long as two passes over one sentence.
 """
 
 import functools
@@ -14,7 +13,8 @@ import tensorflow as tf
 
 from cmlm_tf.xla_flags import prefer_xla_flag
 
-# Without it XLA copies each weight out of the vector before a product reads it.
+# With it a GPU's matrix product reads its weights where they lie in the vector;
+# without, XLA copies them before.
 prefer_xla_flag("--xla_gpu_enable_dynamic_slice_fusion=true")
 
 
@@ -62,10 +62,10 @@ class PackedWeights:
 
 
 class _VectorScope(keras.StatelessScope):
-    """Reads weights as parts of vectors, cut out where they are used.
+    """Reads weights, and does not write them, as parts of vectors.
 
-    Cut out before a loop, all of them would be copied, as what a loop is given lies
-    in places of its own.
+    They are cut out where they are used. Cut out before a loop, all of them would be
+    copied, as what a loop is given lies in places of its own.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ def make_strategy(distribution: str) -> tf.distribute.Strategy:
     if distribution == "mirrored":
         if len(tf.config.list_physical_devices("GPU")) > 1:
             # To make CUDA graphs ready takes time, which passes unseen only while a GPU
-            # has work; one that waits for another has none.
+            # has work; one that waits for another has none. Measured on one host.
             prefer_xla_flag("--xla_gpu_enable_command_buffer=")
         strategy = tf.distribute.MirroredStrategy()
         if strategy.num_replicas_in_sync == 1:

@@ -137,7 +137,7 @@ class TrainingModel(keras.Model, abc.ABC):
         """Runs the model and sums each term over this replica's units."""
 
     def fit(self, x: tf.data.Dataset, **kwargs) -> keras.callbacks.History:
-        """Trains on global batches, as Keras does; see `_fed`."""
+        """Trains on global batches, as Keras does, but measures none; see `_fed`."""
         return super().fit(self._fed(x), **kwargs)
 
     def evaluate(self, x: tf.data.Dataset, **kwargs) -> Any:
@@ -165,6 +165,11 @@ class TrainingModel(keras.Model, abc.ABC):
         counts = _listed(self.counts(batch), self._units)
         rows = tf.shape(batch["source_ids"])[0]
         return batch | {"counts": tf.tile(counts[tf.newaxis], [rows, 1])}
+
+    @staticmethod
+    def _global_counts(batch: Batch) -> tf.Tensor:
+        """Returns float32 `[units]`; zeros in a replica that has no rows."""
+        return tf.reduce_max(tf.pad(batch["counts"], [[0, 1], [0, 0]]), axis=0)
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
@@ -279,7 +284,7 @@ class TrainingModel(keras.Model, abc.ABC):
 
     def _measure(self, batch: Batch) -> None:
         sums = add_over_replicas(self._evaluate(batch))
-        self._record(sums, batch["counts"][0], 1)
+        self._record(sums, self._global_counts(batch), 1)
 
     @property
     def _seeds(self) -> list[keras.Variable]:
@@ -305,7 +310,8 @@ class TrainingModel(keras.Model, abc.ABC):
     ) -> _Progress:
         weights = progress.optimizer.weights
         vector, seeds = self._differentiate(weights, progress.seeds, batch)
-        return self._finish(progress, add_up(vector), seeds, batch["counts"])
+        counts = self._global_counts(batch)
+        return self._finish(progress, add_up(vector), seeds, counts)
 
     def _gradient_and_sums(
         self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch
@@ -325,7 +331,7 @@ class TrainingModel(keras.Model, abc.ABC):
             *zip(self.trainable_variables, values, strict=True),
             *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
         ]
-        by_unit = self._by_unit(batch["counts"][0])
+        by_unit = self._by_unit(self._global_counts(batch))
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
             tape.watch(values)
             sums = self.sums(batch, training=True)
@@ -353,7 +359,7 @@ class TrainingModel(keras.Model, abc.ABC):
             self.optimizer.next_state(progress.optimizer, gradient),
             seeds,
             progress.sums + sums,
-            progress.counts + counts[0],
+            progress.counts + counts,
         )
 
     def _record(self, sums: tf.Tensor, counts: tf.Tensor, updates: int) -> None:
@@ -362,7 +368,9 @@ class TrainingModel(keras.Model, abc.ABC):
         for metric, total in zip(self._term_metrics, tf.unstack(sums), strict=True):
             count = by_unit[self.terms[metric.name].unit]
             metric.update_state(tf.math.divide_no_nan(total, count), count)
-        self._targets_metric.update_state(by_unit["targets"] / updates, updates)
+        targets = by_unit["targets"] / updates
+        has_rows = tf.cast(targets > 0, tf.float32)
+        self._targets_metric.update_state(targets, has_rows * updates)
 
     def _by_unit(self, counts: tf.Tensor) -> Scalars:
         return dict(zip(self._units, tf.unstack(counts), strict=True))

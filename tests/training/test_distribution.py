@@ -64,6 +64,26 @@ def checkpoint(folder):
         return [file[str(index)] for index in range(len(file.files) - 1)]
 
 
+def train_with_an_idle_replica(folder):
+    """A batch of one row: the second replica has none."""
+    strategies = two_devices(), tf.distribute.get_strategy()
+    config = small_config(folder)
+    config.model.dropout = 0.0
+    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+    ones = dict.fromkeys(next(batches(1)), tf.ones([1, 8], tf.int32))
+    results = []
+    for strategy in strategies:
+        training = build(config, sizes, strategy)
+        data = tf.data.Dataset.from_tensors(ones).repeat()
+        training.fit(data, steps_per_epoch=2, shuffle=False, verbose=0)
+        trained = training.means()
+        training.evaluate(data.take(2), verbose=0)
+        results.append((trained, training.means()))
+    for found, expected in zip(*results, strict=True):
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-5, err_msg=name)
+
+
 class TwoDevicesTest(tf.test.TestCase):
     @pytest.fixture(autouse=True)
     def _setup(self, tmp_path):
@@ -71,6 +91,9 @@ class TwoDevicesTest(tf.test.TestCase):
 
     def test_what_a_loop_hands_on_stays_on_its_device(self):
         run_function(check_places, self.folder, log=self.folder / "log")
+
+    def test_a_replica_without_rows_changes_nothing(self):
+        run_function(train_with_an_idle_replica, self.folder, log=self.folder / "log")
 
     def test_global_batch_gives_the_same_weights_on_two_devices_as_on_one(self):
         run_function(train_on_one_and_on_two, self.folder, log=self.folder / "log")
