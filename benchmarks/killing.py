@@ -58,17 +58,18 @@ def kill_and_compare(
         UserError: something differs, a process failed, or a file was left over.
     """
     expected, runs, killed, largest = read(whole), 0, 0, 0.0
+    is_compared = False
     output = whole.with_name(whole.name + "_killed")
-    while killed < kills or not runs:
+    while killed < kills or not is_compared:
         seconds = rng.uniform(0, longest) if killed < kills else None
         if run_until_killed(run, (config, output), seconds):
-            killed += 1
+            killed, is_compared = killed + 1, False
             logging.info("kill %d of %d", killed, kills)
             continue
         difference = compare(expected, read(output), output, tolerance)
         largest = max(largest, difference)
         _find_leftovers(output)
-        runs += 1
+        runs, is_compared = runs + 1, True
         shutil.rmtree(output)
         if killed < kills:
             logging.info("%d kills, run %d differs by %g", killed, runs, difference)

@@ -34,13 +34,12 @@ from benchmarks.killing import (
 from cmlm_tf import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import train_subword_model
+from cmlm_tf.errors import UserError
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
 from configs import grammar
 
-_KILLS = flags.DEFINE_integer(
-    "kills", 50, "Kills of each, at the least.", lower_bound=1
-)
+_KILLS = flags.DEFINE_integer("kills", 50, "Kills of each.", lower_bound=1)
 _WHAT = flags.DEFINE_multi_enum(
     "what",
     ["training", "distillation"],
@@ -62,6 +61,8 @@ def main(_) -> None:
     """Prints the numbers of kills and runs and the largest difference as JSON."""
     folder, rng = Path(_FOLDER.value), random.Random(_SEED.value)
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):  # What is finished there could not be killed.
+        raise UserError(f"--folder={folder}: is not empty")
     config = _config(folder)
     figures = {}
     for name, run, read in (

@@ -120,7 +120,9 @@ def device_names() -> list[str]:
     """Returns the names of the GPUs, or else of the processor."""
     gpus = tf.config.list_physical_devices("GPU")
     details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
-    return [d.get("device_name", "GPU") for d in details] or [platform.processor()]
+    return [d.get("device_name", "GPU") for d in details] or [
+        platform.processor() or platform.machine()
+    ]
 
 
 def describe_machine() -> dict[str, Any]:
