@@ -27,7 +27,6 @@ from cmlm_tf.training.optimizer import AdamState
 from cmlm_tf.training.vocabulary_loss import vocabulary_loss
 
 _PARALLEL_BATCHES = 2
-_PREFETCHED_BATCHES = 4
 
 Batch = dict[str, tf.Tensor]
 Scalars = dict[str, tf.Tensor]
@@ -156,9 +155,7 @@ class TrainingModel(keras.Model, abc.ABC):
         options = tf.distribute.InputOptions(
             experimental_fetch_to_device=isinstance(strategy, tf.distribute.TPUStrategy)
         )
-        return strategy.experimental_distribute_dataset(
-            counted.prefetch(_PREFETCHED_BATCHES), options
-        )
+        return strategy.experimental_distribute_dataset(counted, options)
 
     def _with_counts(self, batch: Batch) -> Batch:
         """Adds `counts`, float32 `[rows, units]`, the same for every row."""
@@ -308,13 +305,13 @@ class TrainingModel(keras.Model, abc.ABC):
         batch: Batch,
         add_up: Callable = add_over_replicas,
     ) -> _Progress:
-        weights = progress.optimizer.weights
-        vector, seeds = self._differentiate(weights, progress.seeds, batch)
         counts = self._global_counts(batch)
+        weights = progress.optimizer.weights
+        vector, seeds = self._differentiate(weights, progress.seeds, batch, counts)
         return self._finish(progress, add_up(vector), seeds, counts)
 
     def _gradient_and_sums(
-        self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch
+        self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch, counts: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns this replica's part of the gradient, its sums behind it.
 
@@ -322,6 +319,7 @@ class TrainingModel(keras.Model, abc.ABC):
             weights: float32 `[weights]`.
             seeds: as in `_Progress`.
             batch: this replica's part of it.
+            counts: float32 `[units]`, of the global batch.
 
         Returns:
             float32 `[weights + terms]` and the next seeds.
@@ -331,7 +329,7 @@ class TrainingModel(keras.Model, abc.ABC):
             *zip(self.trainable_variables, values, strict=True),
             *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
         ]
-        by_unit = self._by_unit(self._global_counts(batch))
+        by_unit = self._by_unit(counts)
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
             tape.watch(values)
             sums = self.sums(batch, training=True)
