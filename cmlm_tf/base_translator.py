@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -12,7 +13,7 @@ from cmlm_tf.data.long_lines import split_line
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import LoadedModel
-from cmlm_tf.modeling.packed_weights import PackedWeights
+from cmlm_tf.modeling.packed_weights import PackedWeights, pack
 from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.translation import Candidate, Translation
 
@@ -76,6 +77,7 @@ class Translator(abc.ABC):
             single=deterministic,
         )
         self._functions: dict[Any, Callable] = {}
+        self._layouts: dict[Any, Any] = {}
 
     def refresh(self) -> None:
         """Takes over weights that were changed; the embedding must not be."""
@@ -225,6 +227,34 @@ class Translator(abc.ABC):
             self._functions[key] = graph
         return self._functions[key](*args)
 
+    def _run_to_arrays(self, key: Any, function: Callable, *args: Any) -> Any:
+        """Runs a function likewise; returns its tensors as numpy arrays.
+
+        Compiled, they come as one: a copy from a GPU takes as long as some kernels.
+
+        Args:
+            key: as of `_run`.
+            function: returns nested int32 and float32 tensors and None; of static
+                shapes if compiled.
+            *args: as of `_run`.
+        """
+        if not self.xla:
+            return as_arrays(self._run(key, function, *args))
+
+        def joined(*args):
+            result = function(*args)
+            self._layouts[key, _shapes(args)] = tf.nest.map_structure(_layout, result)
+            tensors = [x for x in tf.nest.flatten(result) if x is not None]
+            return pack([tf.bitcast(x, tf.int32) for x in tensors])
+
+        vector = self._run(key, joined, *args).numpy()
+        layout = self._layouts[key, _shapes(args)]
+        sizes = [spec.shape.num_elements() for spec in tf.nest.flatten(layout) if spec]
+        parts = iter(np.split(vector, np.cumsum(sizes)[:-1]))
+        return tf.nest.map_structure(
+            lambda spec: spec and _as_laid_out(next(parts), spec), layout
+        )
+
     def _bind(self, function: Callable) -> Callable:
         """Returns the same function, which reads this translator's copies."""
         if self._packed_weights:
@@ -242,6 +272,21 @@ def _of_any_size(value: Any) -> Any:
     if not tf.is_tensor(value):
         return value
     return tf.TensorSpec([None] * value.shape.rank, value.dtype)
+
+
+def _shapes(args: Any) -> tuple:
+    """Returns what a trace depends on: the shapes of tensors, and all else itself."""
+    return tuple(
+        tuple(x.shape) if tf.is_tensor(x) else x for x in tf.nest.flatten(args)
+    )
+
+
+def _layout(x: tf.Tensor | None) -> tf.TensorSpec | None:
+    return None if x is None else tf.TensorSpec(x.shape, x.dtype)
+
+
+def _as_laid_out(part: np.ndarray, spec: tf.TensorSpec) -> np.ndarray:
+    return part.view(spec.dtype.as_numpy_dtype).reshape(spec.shape)
 
 
 def as_arrays(result: Any) -> Any:

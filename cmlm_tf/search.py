@@ -50,6 +50,7 @@ def unmask_sentences(
     *,
     max_iterations: int | tf.Tensor,
     static_length: int | tf.Tensor | None = None,
+    one_size: bool = False,
     drop_losing_candidates: bool = False,
     forbid_repeats: bool = False,
     trace: bool = False,
@@ -69,6 +70,8 @@ def unmask_sentences(
         max_iterations: bound of the passes, a scalar or `[batch * candidates]`.
         static_length: length of the target grid where all shapes must be
             static (XLA), at least the largest length.
+        one_size: whether then each pass computes in the same shapes, however few
+            positions are left; see `ConditionalMaskedLM.predict_fn`.
         drop_losing_candidates: whether candidates that cannot win any more
             stop early; their scores are -inf then.
         forbid_repeats: whether neighbours may not get the same token in one pass;
@@ -97,12 +100,16 @@ def unmask_sentences(
         scored &= initial_ids == MASK_ID
     if forced_ids is None:
         read_fn = banned_there and _stricter_reader(student.banned_ids, *banned_there)
-        predict_fn = student.predict_fn(cache, candidates, static, read_fn)
+        predict_fn = student.predict_fn(
+            cache, candidates, static, read_fn, one_size=one_size
+        )
     else:
         forced_ids = tf.reshape(forced_ids, tf.shape(valid))
         read_fn = _reader(student.banned_ids, forced_ids)
         dtypes = (tf.int32, tf.float32, tf.float32)
-        forced = Forced(student.predict_fn(cache, candidates, static, read_fn, dtypes))
+        forced = Forced(
+            student.predict_fn(cache, candidates, static, read_fn, dtypes, one_size)
+        )
         predict_fn, heuristic = forced.predict, forced.heuristic(heuristic)
     result = iterative_unmask(
         predict_fn,

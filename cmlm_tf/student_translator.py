@@ -45,7 +45,7 @@ class StudentTranslator(Translator):
             tf.constant(options.max_iterations or longest, tf.int32),
         )
         if self._shapes.static and len(sources) > _FEW_SENTENCES:
-            return as_arrays(self._in_two_steps(options, inputs))
+            return self._in_two_steps(options, inputs)
         if lengths is None:
             likely = max(map(len, sources)) * 5 // 4 + 3
         else:
@@ -64,11 +64,12 @@ class StudentTranslator(Translator):
 
         key = ("decode", _kind(options), inputs[1] is None)
         static_length = self._shapes.static_length(likely_length)
-        result = as_arrays(self._run(key, decode, *inputs, static_length))
+        run = self._runner(options)
+        result = run(key, decode, *inputs, static_length)
         longest = result.lengths.max()
         if static_length is not None and longest > static_length:
             static_length = self._shapes.static_length(longest)
-            result = as_arrays(self._run(key, decode, *inputs, static_length))
+            result = run(key, decode, *inputs, static_length)
         return result
 
     def _in_two_steps(self, options: UnmaskingOptions, inputs: Any) -> StudentResult:
@@ -76,9 +77,23 @@ class StudentTranslator(Translator):
         sources, references, *settings = inputs
         kind = _kind(options)
         start, unmask = self._start(options), self._unmask(options)
-        cache, lengths = self._run(("start", kind), start, sources, references)
-        length = self._shapes.static_length(int(tf.reduce_max(lengths)))
-        return self._run(("unmask", kind), unmask, cache, lengths, *settings, length)
+
+        def start_and_measure(sources, references):
+            cache, lengths = start(sources, references)
+            return cache, lengths, tf.reduce_max(lengths)
+
+        cache, lengths, longest = self._run(
+            ("start", kind), start_and_measure, sources, references
+        )
+        length = self._shapes.static_length(int(longest))
+        run = self._runner(options)
+        return run(("unmask", kind), unmask, cache, lengths, *settings, length)
+
+    def _runner(self, options: UnmaskingOptions) -> Callable:
+        """Returns what runs a function to arrays; a trace has no static shape."""
+        if options.trace:
+            return lambda *args: as_arrays(self._run(*args))
+        return self._run_to_arrays
 
     def _start(self, options: UnmaskingOptions) -> Callable:
         """Returns the function from sources to the cache and the lengths."""
@@ -106,6 +121,7 @@ class StudentTranslator(Translator):
                 STRATEGIES[options.strategy](),
                 max_iterations=max_iterations,
                 static_length=static_length,
+                one_size=self._shapes.single,
                 drop_losing_candidates=options.drop_losing_candidates,
                 forbid_repeats=options.forbid_repeats,
                 trace=options.trace,

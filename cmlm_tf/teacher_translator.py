@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from cmlm_tf.base_translator import Translator, as_arrays
+from cmlm_tf.base_translator import Translator
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.options import BeamOptions
 from cmlm_tf.search import search_sentences
@@ -29,7 +29,7 @@ class TeacherTranslator(Translator):
             )
 
         source_ids = self._shapes.pad(sources)
-        result = self._run(
+        return self._run_to_arrays(
             (options.beam_size, lengths is None),
             search,
             source_ids,
@@ -37,7 +37,6 @@ class TeacherTranslator(Translator):
             None if lengths is None else self._shapes.pad_lengths(lengths),
             self._shapes.static_limit(source_ids),
         )
-        return as_arrays(result)
 
     def collect(self, result, num_sentences):
         """Reads a `BeamResult`; see `Translator.collect`."""

@@ -5,8 +5,9 @@ vocabulary) runs on the stream and so skips padding and positions that nobody
 asks for; attention runs on the grid.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -134,74 +135,101 @@ def take(x: Any, places: tf.Tensor | None) -> Any:
     return tf.nest.map_structure(read, x)
 
 
+class ChunkSize(NamedTuple):
+    """How much one call may take.
+
+    Attributes:
+        places: the most places.
+        capacity: the most that they may weigh together, at least what any one does.
+    """
+
+    places: int
+    capacity: int
+
+
 def in_chunks(
-    do: Callable[[tf.Tensor | None], Any],
+    do: Callable[[tf.Tensor | None, int | None], Any],
     wanted: tf.Tensor,
-    most: int | None,
+    sizes: Sequence[ChunkSize | None],
     empty: Any,
-    weights: tf.Tensor | None = None,
-    capacity: int | None = None,
+    weights: tf.Tensor,
 ) -> Any:
     """Goes through what is wanted, so many at a time, with static shapes.
 
-    The number of chunks follows from how many are wanted, so that XLA skips most of
-    the others though all shapes are static.
+    Each chunk has the smallest size that holds all that is left, or else the largest
+    one. So XLA computes little where little is wanted, though all shapes are static.
 
     >>> wanted = tf.constant([False, True, False, True, True])
     >>> numbers = tf.range(5)
-    >>> def square(places):
+    >>> def square(places, capacity):
     ...     return take(numbers, places) ** 2
-    >>> in_chunks(square, wanted, 2, tf.zeros_like(numbers)).numpy().tolist()
+    >>> sizes = [ChunkSize(1, 1), ChunkSize(2, 2)]
+    >>> alike = tf.ones_like(numbers)
+    >>> in_chunks(square, wanted, sizes, 0 * numbers, alike).numpy().tolist()
     [0, 1, 0, 9, 16]
 
     Args:
-        do: maps int32 places, at most `most`, to values, nested tensors with the
-            same first axis. Places of `n` fill a chunk up; their values are ignored.
+        do: maps int32 places, as many as a size has, and the size's capacity to
+            values, nested tensors with the same first axis. Places of `n` fill a
+            chunk up; their values are ignored. None and None stand for all places.
         wanted: bool `[n]`, True at the wanted places.
-        most: places of a chunk. With None, or if `n` is not known or, where nothing
-            has a weight, no larger, all is one call with None for the places, and its
-            values are returned.
-        empty: nested tensors `[n, ...]`, the values where nothing is wanted.
-        weights: int32 `[n]`, what each place weighs, or None for no weights.
-        capacity: the most that a chunk may weigh, at least any one place.
+        sizes: in rising order. The last may be None, for all places at once; if it is
+            the only one, `n` need not be known.
+        empty: nested tensors `[n, ...]`, the values where nothing is wanted, unless
+            all places are computed at once.
+        weights: int32 `[n]`, what each place weighs.
 
     Returns:
         The values, nested tensors `[n, ...]`.
     """
+    bounded = [size for size in sizes if size is not None]
+    if not bounded:
+        return do(None, None)
     total = wanted.shape[0]
-    if most is None or total is None or (weights is None and total <= most):
-        return do(None)
-    if weights is None:
-        most = -(-total // -(-total // most))  # All chunks alike.
-    most = min(most, total)
+    most = max(size.places for size in bounded)
     order = wanted_places(wanted, total + most)
     num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
-    if weights is not None:
-        heavy = tf.pad(weights, [[0, 1]])  # What fills up weighs nothing.
-        upto = tf.cumsum(tf.gather(heavy, order))
+    # What fills up weighs nothing.
+    upto = tf.cumsum(tf.gather(tf.pad(weights, [[0, 1]]), order))
 
     def one_chunk(start, values):
-        places = tf.slice(order, [start], [most])
-        taken = tf.minimum(most, num_wanted - start)
-        if weights is not None:
-            here = tf.slice(upto, [start], [most])
-            before = here[0] - tf.gather(heavy, places[0])
-            fits = (here - before <= capacity) & (places < total)
-            taken = tf.reduce_sum(tf.cast(fits, tf.int32))
-            places = tf.where(fits, places, total)
-        values = tf.nest.map_structure(
-            lambda all_, new: tf.tensor_scatter_nd_update(all_, places[:, None], new),
-            values,
-            do(places),
-        )
-        return start + taken, values
+        before = tf.where(start > 0, tf.gather(upto, tf.maximum(start - 1, 0)), 0)
 
-    # One place more takes what only fills a chunk up.
-    room = tf.nest.map_structure(lambda x: tf.concat([x, x[:1]], 0), empty)
-    _, values = tf.while_loop(
-        lambda start, _: start < num_wanted, one_chunk, (tf.constant(0), room)
-    )
+        def of_size(size):
+            if size is None:
+                new = do(None, None)
+                # One place more takes what only fills a chunk up.
+                return num_wanted, tf.nest.map_structure(_with_room, new)
+            places = tf.slice(order, [start], [size.places])
+            here = tf.slice(upto, [start], [size.places]) - before
+            fits = (here <= size.capacity) & (places < total)
+            places = tf.where(fits, places, total)
+            taken = tf.reduce_sum(tf.cast(fits, tf.int32))
+            return start + taken, tf.nest.map_structure(
+                lambda all_, new: tf.tensor_scatter_nd_update(
+                    all_, places[:, None], new
+                ),
+                values,
+                do(places, size.capacity),
+            )
+
+        left, weight_left = num_wanted - start, upto[-1] - before
+        which = tf.constant(0)
+        for size in bounded[: len(sizes) - 1]:
+            too_small = (left > size.places) | (weight_left > size.capacity)
+            which += tf.cast(too_small, tf.int32)
+        return tf.switch_case(which, [partial(of_size, size) for size in sizes])
+
+    state = tf.constant(0), tf.nest.map_structure(_with_room, empty)
+    if sizes[-1] is None:
+        _, values = one_chunk(*state)
+    else:
+        _, values = tf.while_loop(lambda start, _: start < num_wanted, one_chunk, state)
     return tf.nest.map_structure(lambda x: x[:total], values)
+
+
+def _with_room(x: tf.Tensor) -> tf.Tensor:
+    return tf.concat([x, x[:1]], 0)
 
 
 def in_pieces(

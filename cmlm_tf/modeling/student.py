@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.compaction import Compaction, in_chunks, in_pieces, take
+from cmlm_tf.modeling.compaction import (
+    ChunkSize,
+    Compaction,
+    in_chunks,
+    in_pieces,
+    take,
+)
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.layers import attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
@@ -13,11 +19,11 @@ from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 
-#: With static shapes, so many subwords go through the decoder at a time, and so many
-#: through the vocabulary: enough to fill a GPU, few enough to leave out most of what
-#: is not wanted.
-_CHUNK_TOKENS = 8192
-_CHUNK_LOGITS = 2048
+#: With static shapes, so many subwords may go through the decoder at a time, and so
+#: many through the vocabulary: the larger number fills a GPU, the smaller one suits
+#: the last passes, in which little is left. Each number is compiled anew.
+_CHUNK_TOKENS = (2048, 8192)
+_CHUNK_LOGITS = (512, 2048)
 #: Positions of a chunk's grid, padding included, for each of its subwords.
 _GRID_PER_TOKEN = 3
 #: With dynamic shapes, the most logits at a time, 1 GB in float32. TensorFlow's GPU
@@ -120,6 +126,7 @@ class ConditionalMaskedLM(Transformer):
         static: bool,
         read_fn: ReadFn | None = None,
         read_dtypes: tuple[tf.DType, ...] = (tf.int32, tf.float32),
+        one_size: bool = False,
     ) -> PredictFn:
         """Returns the function that predicts wanted positions.
 
@@ -130,15 +137,17 @@ class ConditionalMaskedLM(Transformer):
             static: whether all shapes are static (XLA). In both cases sentences
                 without a wanted position leave the batch, padding is packed away
                 and the vocabulary is computed at wanted positions. With static
-                shapes that is done in chunks, filled up behind what is wanted, or,
-                of few positions or where shapes are known to XLA alone, for the
-                whole grid at once; otherwise exactly, and the last layer is computed
-                at wanted positions, too.
+                shapes that is done in chunks of a few sizes, filled up behind what
+                is wanted, or, of few positions or where shapes are known to XLA
+                alone, for the whole grid at once; otherwise exactly, and the last
+                layer is computed at wanted positions, too.
             read_fn: what to read off the logits, or None for the most probable
                 subwords. Maps float32 logits `[positions, vocab_size]`, with
                 nothing banned, and a function that brings values `[rows, length]`
                 to the same positions, to tensors `[positions]`.
             read_dtypes: of these tensors.
+            one_size: whether all chunks have one size, so that what a position gets
+                is the same to the last bit whatever else is wanted.
 
         Returns:
             A function of `input_ids` int32 `[rows, length]`, PAD at padding,
@@ -161,9 +170,8 @@ class ConditionalMaskedLM(Transformer):
         def predict(input_ids, wanted):
             ids, is_wanted = grouped(input_ids), grouped(wanted)
             active = tf.reduce_any(is_wanted, axis=[1, 2])
-            most, capacity = _chunk_size(ids.shape) if static else (None, None)
 
-            def predict_some(sentences):
+            def predict_some(sentences, capacity):
                 some = take(is_wanted, sentences)
                 if capacity is not None:  # Some only fill the chunk up.
                     some &= (sentences < tf.size(active))[:, None, None]
@@ -173,6 +181,7 @@ class ConditionalMaskedLM(Transformer):
                     joined(take(ids, sentences)),
                     joined(some),
                     static,
+                    one_size,
                     capacity,
                     lambda logits, pack: read_fn(
                         logits,
@@ -186,10 +195,11 @@ class ConditionalMaskedLM(Transformer):
             if static:
                 in_play = (ids != PAD_ID) & tf.reduce_any(is_wanted, 2, keepdims=True)
                 tokens = tf.reduce_sum(tf.cast(in_play, tf.int32), axis=[1, 2])
-                values = in_chunks(predict_some, active, most, empty, tokens, capacity)
+                sizes = _token_sizes(ids.shape, one_size)
+                values = in_chunks(predict_some, active, sizes, empty, tokens)
             else:
                 sentences = tf.where(active)
-                some = predict_some(tf.cast(sentences[:, 0], tf.int32))
+                some = predict_some(tf.cast(sentences[:, 0], tf.int32), None)
                 values = tf.nest.map_structure(
                     lambda x, new: tf.tensor_scatter_nd_update(x, sentences, new),
                     empty,
@@ -206,6 +216,7 @@ class ConditionalMaskedLM(Transformer):
         input_ids,
         wanted,
         static,
+        one_size,
         capacity,
         read_fn,
         read_dtypes,
@@ -254,12 +265,13 @@ class ConditionalMaskedLM(Transformer):
             return read_fn(logits, lambda grid: take(targets.pack(grid), positions))
 
         if static:
-            first = x[:, 0]
+            is_wanted = targets.pack(wanted) & targets.filled
             read = in_chunks(
-                predict_some,
-                targets.pack(wanted) & targets.filled,
-                _CHUNK_LOGITS,
-                tuple(tf.zeros_like(first, kind) for kind in read_dtypes),
+                lambda positions, _: predict_some(positions),
+                is_wanted,
+                _logit_sizes(is_wanted.shape[0], one_size),
+                tuple(tf.zeros_like(is_wanted, kind) for kind in read_dtypes),
+                tf.ones_like(is_wanted, tf.int32),
             )
         else:
             most = max(_MOST_LOGITS // self.config.vocab_size, 1)
@@ -267,13 +279,33 @@ class ConditionalMaskedLM(Transformer):
         return tuple(targets.unpack(values) for values in read)
 
 
-def _chunk_size(shape: tf.TensorShape) -> tuple[int | None, int | None]:
-    """Returns the sentences and the subwords of a chunk, or None where all is one.
+def _token_sizes(shape: tf.TensorShape, one_size: bool) -> list[ChunkSize | None]:
+    """Returns how many sentences and subwords go through the decoder at a time.
 
     Args:
         shape: sentences, candidates and length.
+        one_size: whether there is one size only.
     """
-    if not shape.is_fully_defined() or shape.num_elements() <= _CHUNK_TOKENS:
-        return None, None
-    size = shape[1] * shape[2]
-    return max(_GRID_PER_TOKEN * _CHUNK_TOKENS // size, 1), max(_CHUNK_TOKENS, size)
+    if not shape.is_fully_defined():
+        return [None]
+    grid = shape[1] * shape[2]
+
+    def size(tokens):
+        sentences = max(_GRID_PER_TOKEN * tokens // grid, 1)
+        return ChunkSize(min(sentences, shape[0]), max(tokens, grid))
+
+    return _sizes(_CHUNK_TOKENS, shape.num_elements(), one_size, size)
+
+
+def _logit_sizes(positions: int | None, one_size: bool) -> list[ChunkSize | None]:
+    """Returns how many of so many positions go through the vocabulary at a time."""
+    if positions is None:
+        return [None]
+    return _sizes(_CHUNK_LOGITS, positions, one_size, lambda n: ChunkSize(n, n))
+
+
+def _sizes(steps, total, one_size, size) -> list[ChunkSize | None]:
+    """Returns sizes of at most half of all, and one for all or the largest."""
+    *smaller, largest = steps
+    sizes = [] if one_size else [size(n) for n in smaller if 2 * n <= total]
+    return [*sizes, None if total <= largest else size(largest)]

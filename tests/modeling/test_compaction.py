@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.modeling.compaction import Compaction, in_chunks
+from cmlm_tf.modeling.compaction import ChunkSize, Compaction, in_chunks
 
 
 class CompactionTest(tf.test.TestCase, parameterized.TestCase):
@@ -41,63 +41,87 @@ class CompactionTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class InChunksTest(tf.test.TestCase, parameterized.TestCase):
-    @parameterized.product(most=[1, 2, 3, 4, 5, 6, 9], jit_compile=[False, True])
-    def test_chunks_visit_what_is_wanted(self, most, jit_compile):
+    @parameterized.product(
+        sizes=[
+            *((n,) for n in (1, 2, 3, 4, 5, 6, 9)),
+            *((1, 2), (1, 3, 4), (2, 6), (3, None), (1, 2, None), (None,)),
+        ],
+        jit_compile=[False, True],
+    )
+    def test_chunks_visit_what_is_wanted(self, sizes, jit_compile):
+        sizes = [n and ChunkSize(n, n) for n in sizes]
+
         @tf.function(autograph=False, jit_compile=jit_compile)
         def visit(wanted):
             seen = tf.zeros([6], tf.int32)
 
-            def number(places):
+            def number(places, capacity):
                 if places is None:
                     return tf.range(6) + 10
+                self.assertIn(ChunkSize(places.shape[0], capacity), sizes)
                 return places + 10
 
-            return in_chunks(number, wanted, most, seen)
+            return in_chunks(number, wanted, sizes, seen, seen + 1)
 
         for bits in itertools.product([False, True], repeat=6):
             wanted = np.array(bits)
-            expected = np.where(wanted | (most >= 6), np.arange(6) + 10, 0)
+            most = max((size.places for size in sizes if size), default=0)
+            at_once = sizes[-1] is None and wanted.sum() > most
+            expected = np.where(wanted | at_once, np.arange(6) + 10, 0)
+            if sizes == [None]:
+                expected = np.arange(6) + 10
             self.assertAllEqual(visit(tf.constant(wanted)), expected)
 
-    @parameterized.product(most=[1, 2, 4, 6, 9], jit_compile=[False, True])
-    def test_no_chunk_weighs_too_much(self, most, jit_compile):
-        capacity = 5
+    @parameterized.product(
+        sizes=[
+            *(((n, 5),) for n in (1, 2, 4, 6, 9)),
+            *(((2, 5), (4, 9)), ((1, 5), (2, 7), (6, 12)), ((2, 5), (3, 8), None)),
+        ],
+        jit_compile=[False, True],
+    )
+    def test_no_chunk_weighs_too_much(self, sizes, jit_compile):
+        sizes = [size and ChunkSize(*size) for size in sizes]
 
         @tf.function(autograph=False, jit_compile=jit_compile)
         def weigh(wanted, weights):
-            def weight(places):
+            def weight(places, capacity):
+                if places is None:
+                    return 0 * weights - 1
                 inside = places < 6
                 weighed = tf.gather(weights, tf.minimum(places, 5))
                 total = tf.reduce_sum(tf.where(inside, weighed, 0))
-                return tf.zeros_like(places) + total
+                # The weight of the chunk, and of which size it is.
+                return tf.zeros_like(places) + total * 100 + capacity
 
             empty = tf.zeros([6], tf.int32)
-            return in_chunks(weight, wanted, most, empty, weights, capacity)
+            return in_chunks(weight, wanted, sizes, empty, weights)
 
         rng = np.random.default_rng(3)
         for bits in itertools.product([False, True], repeat=6):
-            wanted, weights = np.array(bits), rng.integers(1, capacity + 1, [6])
+            wanted, weights = np.array(bits), rng.integers(1, 6, [6])
             weights = np.where(wanted, weights, 0).astype(np.int32)
             actual = weigh(tf.constant(wanted), tf.constant(weights))
-            self.assertAllEqual(actual, _weights(wanted, weights, most, capacity))
+            self.assertAllEqual(actual, _chunks(wanted, weights, sizes))
 
 
-def _weights(wanted, weights, most, capacity):
-    """The weight of each place's chunk if each takes as many places as fit."""
-    chunks = []
-    for place in np.flatnonzero(wanted):
-        last = chunks[-1] if chunks else None
-        if (
-            last is not None
-            and len(last) < most
-            and weights[last].sum() + weights[place] <= capacity
-        ):
-            last.append(place)
-        else:
-            chunks.append([place])
+def _chunks(wanted, weights, sizes):
+    """Each place's chunk: the weight of what fits into it, and its capacity."""
     expected = np.zeros([6], np.int32)
-    for chunk in chunks:
-        expected[chunk] = weights[chunk].sum()
+    left = np.flatnonzero(wanted).tolist()
+    while left:
+        all_left = (len(left), weights[left].sum())
+        fitting = (s for s in sizes if s is None or np.all(all_left <= np.array(s)))
+        size = next(fitting, sizes[-1])
+        if size is None:
+            return np.full([6], -1)
+        chunk = []
+        while (
+            left
+            and len(chunk) < size.places
+            and weights[chunk + left[:1]].sum() <= size.capacity
+        ):
+            chunk.append(left.pop(0))
+        expected[chunk] = weights[chunk].sum() * 100 + size.capacity
     return expected
 
 

@@ -108,14 +108,15 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.product(
         static=[False, True],
-        chunk=[1, 4, 8192],
+        chunks=[(1,), (1, 4), (2, 5, 8192)],
         candidates=[1, 3],
     )
-    def test_predict_fn_equals_the_padded_model(self, static, chunk, candidates):
-        most = chunk * CONFIG.vocab_size
+    def test_predict_fn_equals_the_padded_model(self, static, chunks, candidates):
+        most = chunks[-1] * CONFIG.vocab_size
         self.enter_context(mock.patch.object(student_module, "_MOST_LOGITS", most))
-        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunk))
-        tokens = chunk * candidates * 9 // 2  # Of one sentence or more.
+        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunks))
+        # Of one sentence or more.
+        tokens = tuple(chunk * candidates * 9 // 2 for chunk in chunks)
         self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
         sources, ids, valid, masked = predicted_rows(candidates)
         student = predicting_student()
@@ -129,6 +130,21 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(found[masked], expected[masked])
         self.assertAllClose(log_probs[masked], expected_log_probs[masked], atol=1e-4)
         self.assertAllClose(length_logits, whole_lengths[::candidates, 0], atol=1e-4)
+
+    @parameterized.parameters(1, 4, 8192)
+    def test_one_size_is_bit_equal_whatever_is_wanted(self, chunk):
+        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", (chunk,)))
+        tokens = (3, chunk * 9)
+        self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
+        sources, ids, _, masked = predicted_rows(1)
+        cache, _ = predicting_student().start(tf.constant(sources))
+        predict = predicting_student().predict_fn(cache, 1, True, one_size=True)
+        predict = tf.function(predict, autograph=False, jit_compile=True)
+        _, expected = predict(tf.constant(ids), tf.constant(masked))
+        for row in np.flatnonzero(masked.any(axis=1)):
+            wanted = masked & (np.arange(len(masked)) == row)[:, None]
+            _, alone = predict(tf.constant(ids), tf.constant(wanted))
+            self.assertAllEqual(alone[wanted], expected[wanted])
 
     def test_log_probs_are_of_a_proper_distribution(self):
         rng = np.random.default_rng(0)
