@@ -186,14 +186,14 @@ def _initial_state(valid, initial_ids, mask_id, pad_id) -> _State:
         initial_ids = tf.fill(tf.shape(valid), mask_id)
     token_ids = tf.where(valid, initial_ids, pad_id)
     mask = token_ids == mask_id
-    is_unfinished = tf.reduce_any(mask, axis=1)
+    rows = tf.shape(valid)[:1]
     return _State(
         iteration=tf.constant(1),
         token_ids=token_ids,
         log_probs=tf.zeros_like(token_ids, tf.float32),
         mask=mask,
-        num_iterations=tf.zeros_like(is_unfinished, tf.int32),
-        dropped=tf.zeros_like(is_unfinished),
+        num_iterations=tf.zeros(rows, tf.int32),
+        dropped=tf.zeros(rows, tf.bool),
     )
 
 

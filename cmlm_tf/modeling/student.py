@@ -305,7 +305,8 @@ def _logit_sizes(positions: int | None, one_size: bool) -> list[ChunkSize | None
 
 
 def _sizes(steps, total, one_size, size) -> list[ChunkSize | None]:
-    """Returns sizes of at most half of all, and one for all or the largest."""
-    *smaller, largest = steps
-    sizes = [] if one_size else [size(n) for n in smaller if 2 * n <= total]
-    return [*sizes, None if total <= largest else size(largest)]
+    """Returns sizes for at most half of all, and one for all or the largest."""
+    *smaller, largest = map(size, steps)
+    sizes = [] if one_size else [s for s in smaller if 2 * s.capacity <= total]
+    last = None if total <= steps[-1] else largest
+    return list(dict.fromkeys([*sizes, last]))  # A long row makes sizes equal.

@@ -1,6 +1,7 @@
 """The student: no causal mask, the teacher's encoder, packed equals padded."""
 
 import functools
+import itertools
 from unittest import mock
 
 import numpy as np
@@ -145,6 +146,18 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
             wanted = masked & (np.arange(len(masked)) == row)[:, None]
             _, alone = predict(tf.constant(ids), tf.constant(wanted))
             self.assertAllEqual(alone[wanted], expected[wanted])
+
+    def test_no_size_is_compiled_in_vain(self):
+        for one_size in (False, True):
+            for sentences in (1, 2, 8, 64, 512):
+                for shape in itertools.product((1, 5, 50, 100), (16, 48, 128, 1024)):
+                    shape = tf.TensorShape([sentences, *shape])
+                    *smaller, last = student_module._token_sizes(shape, one_size)
+                    for size, larger in itertools.pairwise([*smaller, last]):
+                        self.assertLessEqual(2 * size.capacity, shape.num_elements())
+                        if larger is not None:
+                            self.assertLess(size.capacity, larger.capacity)
+                    self.assertEmpty(smaller if one_size else [])
 
     def test_log_probs_are_of_a_proper_distribution(self):
         rng = np.random.default_rng(0)
