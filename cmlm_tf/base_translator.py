@@ -243,17 +243,12 @@ class Translator(abc.ABC):
 
         def joined(*args):
             result = function(*args)
-            self._layouts[key, _shapes(args)] = tf.nest.map_structure(_layout, result)
+            self._layouts[key, _shapes(args)] = _Layout(result)
             tensors = [x for x in tf.nest.flatten(result) if x is not None]
             return pack([tf.bitcast(x, tf.int32) for x in tensors])
 
         vector = self._run(key, joined, *args).numpy()
-        layout = self._layouts[key, _shapes(args)]
-        sizes = [spec.shape.num_elements() for spec in tf.nest.flatten(layout) if spec]
-        parts = iter(np.split(vector, np.cumsum(sizes)[:-1]))
-        return tf.nest.map_structure(
-            lambda spec: spec and _as_laid_out(next(parts), spec), layout
-        )
+        return self._layouts[key, _shapes(args)].unpack(vector)
 
     def _bind(self, function: Callable) -> Callable:
         """Returns the same function, which reads this translator's copies."""
@@ -276,17 +271,34 @@ def _of_any_size(value: Any) -> Any:
 
 def _shapes(args: Any) -> tuple:
     """Returns what a trace depends on: the shapes of tensors, and all else itself."""
-    return tuple(
-        tuple(x.shape) if tf.is_tensor(x) else x for x in tf.nest.flatten(args)
-    )
+    return tuple(x.shape if tf.is_tensor(x) else x for x in tf.nest.flatten(args))
 
 
-def _layout(x: tf.Tensor | None) -> tf.TensorSpec | None:
-    return None if x is None else tf.TensorSpec(x.shape, x.dtype)
+class _Layout:
+    """Where tensors of static shape lie in a vector, one behind the other."""
 
+    def __init__(self, tensors: Any):
+        """Takes nested tensors, of 32 bits an element, and None."""
+        self._structure = tf.nest.map_structure(lambda _: None, tensors)
+        self._parts: list[tuple[slice, Any, tuple] | None] = []
+        end = 0
+        for x in tf.nest.flatten(tensors):
+            if x is None:
+                self._parts.append(None)
+                continue
+            start, end = end, end + x.shape.num_elements()
+            dtype = x.dtype.as_numpy_dtype
+            self._parts.append((slice(start, end), dtype, tuple(x.shape)))
 
-def _as_laid_out(part: np.ndarray, spec: tf.TensorSpec) -> np.ndarray:
-    return part.view(spec.dtype.as_numpy_dtype).reshape(spec.shape)
+    def unpack(self, vector: np.ndarray) -> Any:
+        """Returns the structure with the vector's parts, int32, as they were."""
+
+        def array(part):
+            place, dtype, shape = part
+            return vector[place].view(dtype).reshape(shape)
+
+        arrays = [part and array(part) for part in self._parts]
+        return tf.nest.pack_sequence_as(self._structure, arrays)
 
 
 def as_arrays(result: Any) -> Any:

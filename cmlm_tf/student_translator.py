@@ -77,15 +77,8 @@ class StudentTranslator(Translator):
         sources, references, *settings = inputs
         kind = _kind(options)
         start, unmask = self._start(options), self._unmask(options)
-
-        def start_and_measure(sources, references):
-            cache, lengths = start(sources, references)
-            return cache, lengths, tf.reduce_max(lengths)
-
-        cache, lengths, longest = self._run(
-            ("start", kind), start_and_measure, sources, references
-        )
-        length = self._shapes.static_length(int(longest))
+        cache, lengths = self._run(("start", kind), start, sources, references)
+        length = self._shapes.static_length(int(lengths.numpy().max()))
         run = self._runner(options)
         return run(("unmask", kind), unmask, cache, lengths, *settings, length)
 

@@ -152,7 +152,7 @@ def in_chunks(
     wanted: tf.Tensor,
     sizes: Sequence[ChunkSize | None],
     empty: Any,
-    weights: tf.Tensor,
+    weights: tf.Tensor | None = None,
 ) -> Any:
     """Goes through what is wanted, so many at a time, with static shapes.
 
@@ -164,8 +164,7 @@ def in_chunks(
     >>> def square(places, capacity):
     ...     return take(numbers, places) ** 2
     >>> sizes = [ChunkSize(1, 1), ChunkSize(2, 2)]
-    >>> alike = tf.ones_like(numbers)
-    >>> in_chunks(square, wanted, sizes, 0 * numbers, alike).numpy().tolist()
+    >>> in_chunks(square, wanted, sizes, tf.zeros_like(numbers)).numpy().tolist()
     [0, 1, 0, 9, 16]
 
     Args:
@@ -177,7 +176,7 @@ def in_chunks(
             the only one, `n` need not be known.
         empty: nested tensors `[n, ...]`, the values where nothing is wanted, unless
             all places are computed at once.
-        weights: int32 `[n]`, what each place weighs.
+        weights: int32 `[n]`, what each place weighs, or None for one each.
 
     Returns:
         The values, nested tensors `[n, ...]`.
@@ -190,7 +189,10 @@ def in_chunks(
     order = wanted_places(wanted, total + most)
     num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
     # What fills up weighs nothing.
-    upto = tf.cumsum(tf.gather(tf.pad(weights, [[0, 1]]), order))
+    if weights is None:
+        upto = tf.minimum(tf.range(1, total + most + 1), num_wanted)
+    else:
+        upto = tf.cumsum(tf.gather(tf.pad(weights, [[0, 1]]), order))
 
     def one_chunk(start, values):
         before = tf.where(start > 0, tf.gather(upto, tf.maximum(start - 1, 0)), 0)

@@ -271,7 +271,6 @@ class ConditionalMaskedLM(Transformer):
                 is_wanted,
                 _logit_sizes(is_wanted.shape[0], one_size),
                 tuple(tf.zeros_like(is_wanted, kind) for kind in read_dtypes),
-                tf.ones_like(is_wanted, tf.int32),
             )
         else:
             most = max(_MOST_LOGITS // self.config.vocab_size, 1)

@@ -61,7 +61,7 @@ class InChunksTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertIn(ChunkSize(places.shape[0], capacity), sizes)
                 return places + 10
 
-            return in_chunks(number, wanted, sizes, seen, seen + 1)
+            return in_chunks(number, wanted, sizes, seen)
 
         for bits in itertools.product([False, True], repeat=6):
             wanted = np.array(bits)
