@@ -20,9 +20,10 @@ from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 
 #: With static shapes, so many subwords may go through the decoder at a time, and so
-#: many through the vocabulary: the larger number fills a GPU, the smaller one suits
-#: the last passes, in which little is left. Each number is compiled anew.
-_CHUNK_TOKENS = (2048, 8192)
+#: many through the vocabulary: the largest number, which fills a GPU, or in the last
+#: passes, in which little is left, the largest of the others that is at most a quarter
+#: of what there is. Each number is compiled anew.
+_CHUNK_TOKENS = (512, 2048, 8192)
 _CHUNK_LOGITS = (512, 2048)
 #: Positions of a chunk's grid, padding included, for each of its subwords.
 _GRID_PER_TOKEN = 3
@@ -304,8 +305,9 @@ def _logit_sizes(positions: int | None, one_size: bool) -> list[ChunkSize | None
 
 
 def _sizes(steps, total, one_size, size) -> list[ChunkSize | None]:
-    """Returns sizes for at most half of all, and one for all or the largest."""
+    """Returns a size for at most a quarter, and one for all or the largest."""
     *smaller, largest = map(size, steps)
-    sizes = [] if one_size else [s for s in smaller if 2 * s.capacity <= total]
     last = None if total <= steps[-1] else largest
-    return list(dict.fromkeys([*sizes, last]))  # A long row makes sizes equal.
+    most = total if last is None else last.capacity
+    few = [s for s in smaller if 4 * s.capacity <= most][-1:]
+    return [last] if one_size else [*few, last]

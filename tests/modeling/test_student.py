@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from unittest import mock
 
 import numpy as np
@@ -147,17 +148,22 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
             _, alone = predict(tf.constant(ids), tf.constant(wanted))
             self.assertAllEqual(alone[wanted], expected[wanted])
 
-    def test_no_size_is_compiled_in_vain(self):
+    def test_the_smaller_size_is_the_largest_within_a_quarter(self):
         for one_size in (False, True):
             for sentences in (1, 2, 8, 64, 512):
                 for shape in itertools.product((1, 5, 50, 100), (16, 48, 128, 1024)):
+                    grid = math.prod(shape)
                     shape = tf.TensorShape([sentences, *shape])
-                    *smaller, last = student_module._token_sizes(shape, one_size)
-                    for size, larger in itertools.pairwise([*smaller, last]):
-                        self.assertLessEqual(2 * size.capacity, shape.num_elements())
-                        if larger is not None:
-                            self.assertLess(size.capacity, larger.capacity)
-                    self.assertEmpty(smaller if one_size else [])
+                    sizes = student_module._token_sizes(shape, one_size)
+                    total = sentences * grid
+                    most = total if total <= 8192 else max(grid, 8192)
+                    fitting = [n for n in (512, 2048) if 4 * max(n, grid) <= most]
+                    expected = [] if one_size else [max(n, grid) for n in fitting[-1:]]
+                    self.assertEqual([s.capacity for s in sizes[:-1]], expected)
+                    if total <= 8192:
+                        self.assertIsNone(sizes[-1])
+                    else:
+                        self.assertEqual(sizes[-1].capacity, most)
 
     def test_log_probs_are_of_a_proper_distribution(self):
         rng = np.random.default_rng(0)
