@@ -33,11 +33,13 @@ def plot_decoding(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
             style = {"color": color, "marker": marker, "linestyle": line}
             sizes = [row["batch_size"] for row in own]
             axes[0].plot(sizes, [row["p50_ms"] for row in own], label=system, **style)
-            if with_bleu and own[0]["bleu"] is not None:
-                speeds = [row["sentences_per_second"] for row in own]
-                axes[1].plot(speeds, [row["bleu"] for row in own], **style)
+            known = [row for row in own if row["bleu"] is not None]
+            if known:
+                speeds = [row["sentences_per_second"] for row in known]
+                axes[1].plot(speeds, [row["bleu"] for row in known], **style)
         _name_axes(axes[0], "batch size (sentences)", "median latency (ms)")
-        axes[0].set_yscale("log")
+        axes[0].set_xticks(sorted({row["batch_size"] for row in rows}))
+        _make_logarithmic(axes[0], "y")
         if with_bleu:
             _name_axes(axes[1], "sentences per second", "quality (SacreBLEU)")
         figure.legend(loc="outside lower center", ncols=3, frameon=False)
@@ -51,8 +53,20 @@ def _line_styles():
 
 
 def _name_axes(axes: Any, across: str, up: str) -> None:
-    axes.set_xscale("log", base=2)
+    _make_logarithmic(axes, "x")
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="0.9", linewidth=0.6)
+
+
+def _make_logarithmic(axes: Any, name: str) -> None:
+    """Scales axis "x" or "y", with ticks at 1, 2, 5 and 10 times a power of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set(**{f"{name}scale": "log"})
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    # The usual labels are formulas, which `SETTINGS` shows as they are written.
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

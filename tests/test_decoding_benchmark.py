@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.decoding_plot import plot_decoding
 from benchmarks.systems import baselines_of
 from tests.tiny_models import WORDS, model_dir, subword_file
 
@@ -211,6 +213,30 @@ def test_systems_that_are_compiled_and_not(tmp_path):
     assert result.returncode == 0, result.stderr
     own = ["teacher beam 5", "fixed_k 4 b=1"]
     assert json.loads(result.stdout) == own + [f"{name} xla" for name in own]
+
+
+def test_ticks_are_numbers_and_rows_without_bleu_are_left_out(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [
+        {
+            "system": system,
+            "batch_size": size,
+            "p50_ms": 3.0 * size,
+            "sentences_per_second": 30.0 * size,
+            "bleu": 37.5 if system == "student" and size == 64 else None,
+        }
+        for system in ("teacher", "student")
+        for size in (1, 8, 64)
+    ]
+    plot_decoding(rows, tmp_path / "a.svg")
+    drawing = ElementTree.parse(tmp_path / "a.svg")
+    texts = [
+        element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert {"1", "8", "64", "5", "100", "37.5", "student"} <= set(texts)
+    assert not any("$" in text for text in texts)
+    plot_decoding([{**row, "bleu": None} for row in rows], tmp_path / "b.svg")
+    assert "SacreBLEU" not in (tmp_path / "b.svg").read_text()
 
 
 def test_systems_are_compared_with_their_own_kind():
