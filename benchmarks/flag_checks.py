@@ -17,17 +17,17 @@ _SPAN = "must be two whole numbers from 1, the least and the most"
 def check_items(
     flag: flags.FlagHolder, parse: Callable[[str], Any], least: int = 0
 ) -> None:
-    """Refuses values of a list flag.
+    """Refuses values of a list flag, or of one that takes one item.
 
     Args:
-        flag: the list flag.
+        flag: the flag.
         parse: raises `ValueError` or `UserError` for an item that is none.
         least: how many items there must be.
     """
 
-    def check(items: list[str]) -> bool:
+    def check(items: list[str] | str) -> bool:
         try:
-            for item in items:
+            for item in [items] if isinstance(items, str) else items:
                 parse(item)
         except (UserError, ValueError) as error:
             raise flags.ValidationError(str(error)) from error

@@ -7,6 +7,7 @@ import pytest
 from tests.commands import run_command
 
 _CONFIG = f"--config={Path(__file__).parents[1]}/configs/multi30k.py:teacher"
+_OPTIMIZATIONS = ["--student_dir=a", "--output=o.json"]
 
 
 @pytest.mark.parametrize(
@@ -15,6 +16,8 @@ _CONFIG = f"--config={Path(__file__).parents[1]}/configs/multi30k.py:teacher"
         ("products", ["--positions=abc"], "--positions"),
         ("products", ["--positions=32,0"], "--positions"),
         ("products", ["--rounds=0"], "--rounds"),
+        ("optimizations", [*_OPTIMIZATIONS, "--setting=fixed_k"], "--setting"),
+        ("optimizations", [*_OPTIMIZATIONS, "--lengths=9,3"], "--lengths"),
         ("products", [f"--output={__file__}/a.json"], "--output"),
         (
             "quality",

@@ -13,7 +13,7 @@ from cmlm_tf.modeling.compaction import (
     take,
 )
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import attend, same_segment
+from cmlm_tf.modeling.layers import DecoderLayer, Select, attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.output import best_tokens
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
@@ -234,20 +234,14 @@ class ConditionalMaskedLM(Transformer):
         memory_allowed = cache.valid[:, None, None, :]
 
         def run(layer, memory, x, queried, select):
-            def attend_self(q, k, v):
-                k, v = tokens.unpack_heads(k), tokens.unpack_heads(v)
-                grid = attend(queried.unpack_heads(q), k, v, allowed, "bhtd")
-                return queried.pack_heads(grid)
-
-            def attend_memory(q):
-                # The candidates of a sentence look at its source side by side.
-                grid = queried.unpack_heads(q, num_candidates)
-                keys, values = memory
-                grid = attend(grid, keys, values, memory_allowed, "bhtd")
-                return queried.pack_heads(grid)
-
-            return layer(
-                x, attend_self=attend_self, attend_memory=attend_memory, select=select
+            return run_layer(
+                layer,
+                memory,
+                x,
+                (tokens, queried),
+                (allowed, memory_allowed),
+                num_candidates,
+                select,
             )
 
         *earlier, last = zip(self.decoder.layers, cache.memory, strict=True)
@@ -277,6 +271,47 @@ class ConditionalMaskedLM(Transformer):
             most = max(_MOST_LOGITS // self.config.vocab_size, 1)
             read = in_pieces(predict_some, tf.shape(x)[0], most, read_dtypes)
         return tuple(targets.unpack(values) for values in read)
+
+
+def run_layer(
+    layer: DecoderLayer,
+    memory: tuple[tf.Tensor, tf.Tensor],
+    x: tf.Tensor,
+    streams: tuple[Compaction, Compaction],
+    allowed: tuple[tf.Tensor, tf.Tensor],
+    num_candidates: int | tf.Tensor,
+    select: Select,
+) -> tf.Tensor:
+    """Runs a decoder layer, attention on the grid and all else on a stream.
+
+    Args:
+        layer: of the decoder.
+        memory: its part of `SourceCache.memory`.
+        x: float `[stream, model_dim]`.
+        streams: of `x`, and of the positions whose states are wanted.
+        allowed: bool, where targets and where sources may be looked at, broadcast to
+            `[rows, heads, length, length]` and
+            `[sentences, heads, num_candidates * length, sources]`.
+        num_candidates: rows of a sentence.
+        select: picks what is wanted from the stream of `x`.
+
+    Returns:
+        float `[wanted, model_dim]`.
+    """
+    own, queried = streams
+
+    def attend_self(q, k, v):
+        k, v = own.unpack_heads(k), own.unpack_heads(v)
+        return queried.pack_heads(
+            attend(queried.unpack_heads(q), k, v, allowed[0], "bhtd")
+        )
+
+    def attend_memory(q):
+        # The candidates of a sentence look at its source side by side.
+        q = queried.unpack_heads(q, num_candidates)
+        return queried.pack_heads(attend(q, *memory, allowed[1], "bhtd"))
+
+    return layer(x, attend_self=attend_self, attend_memory=attend_memory, select=select)
 
 
 def _token_sizes(shape: tf.TensorShape, one_size: bool) -> list[ChunkSize | None]:

@@ -1,0 +1,81 @@
+"""The variants of benchmarks/optimizations.py compute the same."""
+
+from unittest import mock
+
+import tensorflow as tf
+from absl.testing import parameterized
+
+from benchmarks.optimizations import OPTIMIZATIONS, SwitchedStudent, variants
+from cmlm_tf.modeling import student as student_module
+from tests.modeling.test_student import (
+    padded_outputs,
+    predicted_rows,
+    predicting_student,
+)
+
+
+class OptimizationsTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.product(name=list(variants()), candidates=[1, 3])
+    def test_equals_the_padded_model(self, name, candidates):
+        sources, ids, _, masked = predicted_rows(candidates)
+        student = SwitchedStudent(predicting_student(), variants()[name])
+        cache, _ = student.start(tf.constant(sources))
+        predict = student.predict_fn(cache, candidates, static=False)
+        found, log_probs = tf.function(predict, autograph=False)(
+            tf.constant(ids), tf.constant(masked)
+        )
+        logits, _ = padded_outputs(candidates)
+        expected, expected_log_probs = student_module.best_tokens(
+            logits, student.banned_ids
+        )
+        self.assertAllEqual(found[masked], expected[masked])
+        self.assertAllClose(log_probs[masked], expected_log_probs[masked], atol=1e-4)
+
+    @parameterized.parameters(
+        ("wanted_logits", "logits"),
+        ("wanted_last_layer", "queries"),
+        ("finished_leave", "logits"),
+        ("no_padding", "logits"),
+    )
+    def test_computes_less_than_without(self, name, what):
+        with_it = variants()[name]
+        without = self._computed(with_it - {name}, what)
+        self.assertLess(self._computed(with_it, what), without)
+
+    def test_sources_are_shared(self):
+        sources, *_ = predicted_rows(3)
+        student = predicting_student()
+        cache, _ = student.start(tf.constant(sources))
+        with mock.patch.object(tf, "repeat", wraps=tf.repeat) as repeat:
+            for name in ("shared_sources", "plain"):
+                SwitchedStudent(student, variants()[name]).predict_fn(cache, 3, False)
+                times = {call.args[1] for call in repeat.call_args_list}
+                self.assertEqual(times, {1} if name == "shared_sources" else {3})
+                repeat.reset_mock()
+
+    def test_every_one_is_off_in_one_variant_of_the_whole(self):
+        for name in OPTIMIZATIONS:
+            self.assertNotIn(name, variants()[f"all but {name}"])
+            self.assertIn(name, variants()[name])
+
+    def _computed(self, switched_on, what) -> int:
+        """Returns how many positions a pass computes logits or queries of."""
+        sources, ids, _, masked = predicted_rows(1)
+        masked = masked.copy()
+        masked[0] = False
+        model = predicting_student()
+        student = SwitchedStudent(model, switched_on)
+        cache, _ = student.start(tf.constant(sources))
+        if what == "logits":
+            owner = model.embedding
+        else:
+            owner = model.decoder.layers[-1].self_attention
+        compute = getattr(owner, what)
+        with mock.patch.object(owner, what, side_effect=compute) as called:
+            predict = student.predict_fn(cache, 1, static=False)
+            predict(tf.constant(ids), tf.constant(masked))
+        return sum(int(call.args[0].shape[0]) for call in called.call_args_list)
+
+
+if __name__ == "__main__":
+    tf.test.main()
