@@ -1,8 +1,9 @@
 r"""Measures decoding: the student against its teacher and CTranslate2.
 
 All systems run in one process in turn on the same batches of real sentences,
-from subword ids to subword ids; ratios are taken pair by pair. `--plot` draws
-latency against batch size, and BLEU against sentences per second where it is known.
+from subword ids to subword ids; ratios are taken pair by pair: printed and stored is
+their median, then the 10th and the 90th percentile. `--plot` draws latency against
+batch size, and BLEU against sentences per second where it is known.
 
 Examples:
   python -m benchmarks.decoding --student_dir=student/model \
@@ -50,8 +51,8 @@ from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.overwriting import refuse_overwriting
 from cmlm_tf.translator import make_translator
 
-_STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Model directory.")
-_TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "Model directory.")
+_STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Needed, or --random_config.")
+_TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "Needed, or --random_config.")
 _RANDOM_CONFIG = config_flags.DEFINE_config_file(
     "random_config", None, "Sizes of models with random weights, instead."
 )
@@ -85,7 +86,9 @@ _BLEU_LINES = flags.DEFINE_integer(
     "bleu_lines", 0, "The first lines of the corpus, for BLEU of trained models.", 0
 )
 _DTYPE = flags.DEFINE_enum("dtype", "float32", ["float32", "bfloat16"], "Of our own.")
-_XLA = flags.DEFINE_list("xla", ["false"], "false, true or both, for our own systems.")
+_XLA = flags.DEFINE_list(
+    "xla", ["false"], "false, true or false,true, for our own systems."
+)
 _THREADS = flags.DEFINE_integer("threads", 2, "Of CTranslate2 on a CPU.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 _PLOT = flags.DEFINE_string("plot", None, "Drawing: .png, .svg or .pdf.")

@@ -2,8 +2,9 @@ r"""Times what each optimisation of a student's passes brings on a CPU.
 
 A predictor of its own, in which each can be left out, takes turns with all of them off
 (plain), one on, all but one on, and all on; the package's own is beside it. Printed is
-the median, and how many times as fast as plain it is, pair by pair. A translation may
-differ at a near-tie, as matrix kernels differ by shape; those that do are counted.
+the median, and how many times as fast as plain it is, pair by pair: median, 10th and
+90th percentile. A translation may differ at a near-tie, as matrix kernels differ by
+shape; those that do are counted.
 
 Example:
   python -m benchmarks.optimizations --student_dir=student/model \

@@ -1,10 +1,12 @@
 """Times systems in turn, so that a drifting machine slows all of them alike."""
 
 import dataclasses
+import os
 import platform
 import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,9 +122,18 @@ def device_names() -> list[str]:
     """Returns the names of the GPUs, or else of the processor."""
     gpus = tf.config.list_physical_devices("GPU")
     details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
-    return [d.get("device_name", "GPU") for d in details] or [
-        platform.processor() or platform.machine()
-    ]
+    return [d.get("device_name", "GPU") for d in details] or [_processor()]
+
+
+def _processor() -> str:
+    """Returns the processor's name and its number of cores."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    names = {line.partition(": ")[2] for line in lines if line.startswith("model name")}
+    name = ", ".join(sorted(names)) or platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def describe_machine() -> dict[str, Any]:

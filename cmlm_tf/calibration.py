@@ -56,7 +56,8 @@ class Calibration:
             return table.promise(target_speedup)
         known = "; ".join(_describe(table.key) for table in self.tables)
         raise UserError(
-            f"{self.path}: not calibrated for {_describe(key)}, but for {known}"
+            f"{self.path}: not calibrated for {_describe(key)}, but for {known}; "
+            "bin/calibrate.py does it"
         )
 
     def setting(
