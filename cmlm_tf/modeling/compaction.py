@@ -216,11 +216,19 @@ def in_chunks(
             )
 
         left, weight_left = num_wanted - start, upto[-1] - before
-        which = tf.constant(0)
-        for size in bounded[: len(sizes) - 1]:
-            too_small = (left > size.places) | (weight_left > size.capacity)
-            which += tf.cast(too_small, tf.int32)
-        return tf.switch_case(which, [partial(of_size, size) for size in sizes])
+
+        def smallest_of(size, *larger):
+            if not larger:
+                return of_size(size)
+            # Not a switch: its index XLA tries to evaluate while it compiles, sums
+            # over all places included, which takes minutes.
+            return tf.cond(
+                (left <= size.places) & (weight_left <= size.capacity),
+                partial(of_size, size),
+                partial(smallest_of, *larger),
+            )
+
+        return smallest_of(*sizes)
 
     state = tf.constant(0), tf.nest.map_structure(_with_room, empty)
     if sizes[-1] is None:

@@ -103,6 +103,22 @@ class InChunksTest(tf.test.TestCase, parameterized.TestCase):
             actual = weigh(tf.constant(wanted), tf.constant(weights))
             self.assertAllEqual(actual, _chunks(wanted, weights, sizes))
 
+    def test_no_size_is_chosen_by_a_switch(self):
+        # XLA would evaluate its index, and all sums that it depends on, to compile it.
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([6], tf.bool)])
+        def visit(wanted):
+            sizes = [ChunkSize(1, 1), ChunkSize(2, 2), None]
+            return in_chunks(
+                lambda places, _: tf.range(6) if places is None else places,
+                *(wanted, sizes, tf.zeros([6], tf.int32)),
+            )
+
+        graph = visit.get_concrete_function().graph.as_graph_def()
+        bodies = [function.node_def for function in graph.library.function]
+        kinds = {node.op for nodes in [graph.node, *bodies] for node in nodes}
+        self.assertNotEmpty(kinds & {"If", "StatelessIf"})
+        self.assertEmpty(kinds & {"Case", "StatelessCase"})
+
 
 def _chunks(wanted, weights, sizes):
     """Each place's chunk: the weight of what fits into it, and its capacity."""
