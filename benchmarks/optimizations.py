@@ -2,9 +2,9 @@ r"""Times what each optimisation of a student's passes brings on a CPU.
 
 A predictor of its own, in which each can be left out, takes turns with all of them off
 (plain), one on, all but one on, and all on; the package's own is beside it. Printed is
-the median, and how many times as fast as plain it is, pair by pair: median, 10th and
-90th percentile. A translation may differ at a near-tie, as matrix kernels differ by
-shape; those that do are counted.
+the median, and how many times as fast as plain and as all it is, pair by pair: median,
+10th and 90th percentile. A translation may differ at a near-tie, as matrix kernels
+differ by shape; those that differ from the first variant's are counted.
 
 Example:
   python -m benchmarks.optimizations --student_dir=student/model \
@@ -43,6 +43,9 @@ OPTIMIZATIONS = {
     "drop_losing": "candidates that cannot win any more stop",
 }
 
+#: What the package's own student is called.
+_OWN = "the package"
+
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "A student.", required=True)
 _CORPUS = flags.DEFINE_string("corpus", "grammar:test?size=500", "Test sentences.")
 _SETTING = flags.DEFINE_string("setting", "fixed_k:4", "As HEURISTIC:SETTING.")
@@ -55,6 +58,29 @@ _NUM_BATCHES = flags.DEFINE_integer("num_batches", 5, "Different batches.", 1)
 _ROUNDS = flags.DEFINE_integer("rounds", 10, "Timed runs of each variant.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file.", required=True)
 
+
+def variants() -> dict[str, frozenset[str]]:
+    """Returns what is switched on, by the name of each variant.
+
+    >>> {name: len(on) for name, on in variants().items() if "wanted" in name}
+    {'wanted_logits': 1, 'wanted_last_layer': 2, 'all but wanted_logits': 4, \
+'all but wanted_last_layer': 5}
+    """
+    every, needs = frozenset(OPTIMIZATIONS), {"wanted_last_layer": "wanted_logits"}
+    alone, without = {}, {}
+    for name in OPTIMIZATIONS:
+        alone[name] = frozenset([name, needs.get(name, name)])
+        without[f"all but {name}"] = every - {
+            other for other in every if name in (other, needs.get(other))
+        }
+    return {"plain": frozenset(), **alone, **without, "all": every}
+
+
+_VARIANTS = flags.DEFINE_list(
+    "variants", [*variants(), _OWN], "Those to time, by what is printed."
+)
+
+flag_checks.check_items(_VARIANTS, flags.EnumParser([*variants(), _OWN]).parse, least=1)
 flag_checks.check_span(_LENGTHS)
 flag_checks.check_items(_SETTING, flag_checks.parse_unmasking, least=1)
 
@@ -132,23 +158,6 @@ class SwitchedStudent:
         return [chosen.unpack(y) for y in best_tokens(logits, model.banned_ids)]
 
 
-def variants() -> dict[str, frozenset[str]]:
-    """Returns what is switched on, by the name of each variant.
-
-    >>> {name: len(on) for name, on in variants().items() if "wanted" in name}
-    {'wanted_logits': 1, 'wanted_last_layer': 2, 'all but wanted_logits': 4, \
-'all but wanted_last_layer': 5}
-    """
-    every, needs = frozenset(OPTIMIZATIONS), {"wanted_last_layer": "wanted_logits"}
-    alone, without = {}, {}
-    for name in OPTIMIZATIONS:
-        alone[name] = frozenset([name, needs.get(name, name)])
-        without[f"all but {name}"] = every - {
-            other for other in every if name in (other, needs.get(other))
-        }
-    return {"plain": frozenset(), **alone, **without, "all": every}
-
-
 def main(argv: Sequence[str]) -> None:
     """Measures every variant and writes all figures."""
     del argv
@@ -193,10 +202,8 @@ def _systems(loaded: LoadedModel) -> dict[str, System]:
         )
         return student_system(translator, options)
 
-    return {
-        **{name: system(on) for name, on in variants().items()},
-        "the package": system(None),
-    }
+    known = {**variants(), _OWN: None}
+    return {name: system(known[name]) for name in _VARIANTS.value}
 
 
 def _measure(systems: Mapping[str, System], batches: Sequence[Batch]) -> list[dict]:
@@ -206,11 +213,12 @@ def _measure(systems: Mapping[str, System], batches: Sequence[Batch]) -> list[di
         for name, system in systems.items()
     }
     measured = measure_in_turn(systems, batches, _ROUNDS.value)
-    rows = []
+    baselines = {name: measured[name] for name in ("plain", "all") if name in measured}
+    first, rows = next(iter(written.values())), []
     for name, measurement in measured.items():
         row = {"system": name, "batch_size": _BATCH_SIZE.value}
-        row |= measurement.row({"plain": measured["plain"]})
-        pairs = zip(written[name], written["plain"], strict=True)
+        row |= measurement.row(baselines)
+        pairs = zip(written[name], first, strict=True)
         row["translations_that_differ"] = sum(x != y for x, y in pairs)
         rows.append(row)
         print(line_of(row), f"{row['translations_that_differ']} differ", flush=True)
