@@ -28,7 +28,7 @@ from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.compaction import Compaction, take
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.modeling.output import best_tokens
-from cmlm_tf.modeling.student import ConditionalMaskedLM, run_layer
+from cmlm_tf.modeling.student import ConditionalMaskedLM, run_decoder
 from cmlm_tf.special_ids import PAD_ID
 from cmlm_tf.translator import make_translator
 
@@ -140,21 +140,14 @@ class SwitchedStudent:
         positions = tf.zeros_like(input_ids) + tf.range(tf.shape(input_ids)[1])
         model = self._model
         x = model.embedding(tokens.pack(input_ids), tokens.pack(positions))
-        masks = valid[:, None, None, :], cache.valid[:, None, None, :]
-        *earlier, last = zip(model.decoder.layers, cache.memory, strict=True)
-        for layer in earlier:
-            x = run_layer(
-                *(*layer, x, (tokens, tokens), masks, rows_of_memory, lambda y: y)
-            )
-
-        def select(y):
-            return chosen.select_from(tokens, y) if last_layer else y
-
-        x = run_layer(*last, x, (tokens, chosen), masks, rows_of_memory, select)
+        allowed = valid[:, None, None, :], cache.valid[:, None, None, :]
+        x = run_decoder(
+            model.decoder, cache.memory, x, (tokens, chosen), allowed, rows_of_memory
+        )
         if "wanted_logits" in self._on and not last_layer:
             chosen = Compaction(wanted)
             x = chosen.select_from(tokens, x)
-        logits = model.embedding.logits(model.decoder.norm(x))
+        logits = model.embedding.logits(x)
         return [chosen.unpack(y) for y in best_tokens(logits, model.banned_ids)]
 
 

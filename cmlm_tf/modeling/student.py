@@ -13,10 +13,10 @@ from cmlm_tf.modeling.compaction import (
     take,
 )
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import DecoderLayer, Select, attend, same_segment
+from cmlm_tf.modeling.layers import attend, same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.output import best_tokens
-from cmlm_tf.modeling.transformer import MemoryCache, Transformer
+from cmlm_tf.modeling.transformer import Decoder, MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
 
 #: With static shapes, so many subwords may go through the decoder at a time, and so
@@ -230,30 +230,10 @@ class ConditionalMaskedLM(Transformer):
         targets = tokens if static else Compaction(wanted)
         positions = tf.zeros_like(input_ids) + tf.range(tf.shape(input_ids)[1])
         x = self.embedding(tokens.pack(input_ids), tokens.pack(positions))
-        allowed = valid[:, None, None, :]
-        memory_allowed = cache.valid[:, None, None, :]
-
-        def run(layer, memory, x, queried, select):
-            return run_layer(
-                layer,
-                memory,
-                x,
-                (tokens, queried),
-                (allowed, memory_allowed),
-                num_candidates,
-                select,
-            )
-
-        *earlier, last = zip(self.decoder.layers, cache.memory, strict=True)
-        for layer, memory in earlier:
-            x = run(layer, memory, x, tokens, lambda y: y)
-        x = run(
-            *last,
-            x,
-            targets,
-            lambda y: y if static else targets.select_from(tokens, y),
+        allowed = valid[:, None, None, :], cache.valid[:, None, None, :]
+        x = run_decoder(
+            self.decoder, cache.memory, x, (tokens, targets), allowed, num_candidates
         )
-        x = self.decoder.norm(x)
 
         def predict_some(positions):
             logits = self.embedding.logits(take(x, positions))
@@ -273,45 +253,54 @@ class ConditionalMaskedLM(Transformer):
         return tuple(targets.unpack(values) for values in read)
 
 
-def run_layer(
-    layer: DecoderLayer,
-    memory: tuple[tf.Tensor, tf.Tensor],
+def run_decoder(
+    decoder: Decoder,
+    memory: MemoryCache,
     x: tf.Tensor,
     streams: tuple[Compaction, Compaction],
     allowed: tuple[tf.Tensor, tf.Tensor],
     num_candidates: int | tf.Tensor,
-    select: Select,
 ) -> tf.Tensor:
-    """Runs a decoder layer, attention on the grid and all else on a stream.
+    """Runs all layers of a decoder, attention on grids and all else on streams.
 
     Args:
-        layer: of the decoder.
-        memory: its part of `SourceCache.memory`.
+        decoder: of a student.
+        memory: of the sources; see `SourceCache`.
         x: float `[stream, model_dim]`.
-        streams: of `x`, and of the positions whose states are wanted.
+        streams: of `x`, and of the positions whose last states are wanted.
         allowed: bool, where targets and where sources may be looked at, broadcast to
             `[rows, heads, length, length]` and
             `[sentences, heads, num_candidates * length, sources]`.
         num_candidates: rows of a sentence.
-        select: picks what is wanted from the stream of `x`.
 
     Returns:
         float `[wanted, model_dim]`.
     """
-    own, queried = streams
+    tokens, targets = streams
 
-    def attend_self(q, k, v):
-        k, v = own.unpack_heads(k), own.unpack_heads(v)
-        return queried.pack_heads(
-            attend(queried.unpack_heads(q), k, v, allowed[0], "bhtd")
+    def run(layer, keys_values, x, queried):
+        def attend_self(q, k, v):
+            k, v = tokens.unpack_heads(k), tokens.unpack_heads(v)
+            grid = attend(queried.unpack_heads(q), k, v, allowed[0], "bhtd")
+            return queried.pack_heads(grid)
+
+        def attend_memory(q):
+            # The candidates of a sentence look at its source side by side.
+            grid = queried.unpack_heads(q, num_candidates)
+            keys, values = keys_values
+            return queried.pack_heads(attend(grid, keys, values, allowed[1], "bhtd"))
+
+        def select(y):
+            return y if queried is tokens else queried.select_from(tokens, y)
+
+        return layer(
+            x, attend_self=attend_self, attend_memory=attend_memory, select=select
         )
 
-    def attend_memory(q):
-        # The candidates of a sentence look at its source side by side.
-        q = queried.unpack_heads(q, num_candidates)
-        return queried.pack_heads(attend(q, *memory, allowed[1], "bhtd"))
-
-    return layer(x, attend_self=attend_self, attend_memory=attend_memory, select=select)
+    *earlier, last = zip(decoder.layers, memory, strict=True)
+    for layer in earlier:
+        x = run(*layer, x, tokens)
+    return decoder.norm(run(*last, x, targets))
 
 
 def _token_sizes(shape: tf.TensorShape, one_size: bool) -> list[ChunkSize | None]:
