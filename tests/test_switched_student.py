@@ -1,11 +1,11 @@
-"""The variants of benchmarks/optimizations.py compute the same."""
+"""The variants that benchmarks/optimizations.py times compute the same."""
 
 from unittest import mock
 
 import tensorflow as tf
 from absl.testing import parameterized
 
-from benchmarks.optimizations import OPTIMIZATIONS, SwitchedStudent, variants
+from benchmarks.switched_student import OPTIMIZATIONS, SwitchedStudent, variants
 from cmlm_tf.modeling import student as student_module
 from tests.modeling.test_student import (
     padded_outputs,
