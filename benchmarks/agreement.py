@@ -12,11 +12,11 @@ from pathlib import Path
 
 from absl import flags
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import needs_extra
-from cmlm_tf.options import BeamOptions
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import BeamOptions
 
 _TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "A teacher.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)

@@ -38,18 +38,18 @@ from benchmarks.systems import (
     teacher_system,
 )
 from benchmarks.timing import describe_machine, line_of, measure_in_turn
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
+from cmlm_tf.commands.decoding_flags import refuse_flags
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
-from cmlm_tf.decoding_flags import refuse_flags
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.plots import STAMPS
-from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.overwriting import refuse_overwriting
-from cmlm_tf.translator import make_translator
+from cmlm_tf.translate.loading import make_translator
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.utils.json_files import write_json
+from cmlm_tf.utils.overwriting import refuse_overwriting
 
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Needed, or --random_config.")
 _TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "Needed, or --random_config.")

@@ -22,8 +22,7 @@ import numpy as np
 import tensorflow as tf
 from absl import flags
 
-from cmlm_tf import cli
-from cmlm_tf.base_translator import as_arrays
+from cmlm_tf.commands import cli
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.decoding.heuristics import HEURISTICS
@@ -31,10 +30,11 @@ from cmlm_tf.decoding.lengths import length_beam
 from cmlm_tf.decoding.loop import UnmaskTrace
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
-from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
-from cmlm_tf.search import StudentResult, unmask_sentences
-from cmlm_tf.shapes import BatchShapes
+from cmlm_tf.translate.batches import BatchShapes
+from cmlm_tf.translate.search import StudentResult, unmask_sentences
+from cmlm_tf.translate.translator import as_arrays
+from cmlm_tf.utils.json_files import write_json
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "A student.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)

@@ -6,10 +6,11 @@ from typing import Any
 
 from absl import flags
 
-from cmlm_tf import cli, files
+from cmlm_tf.commands import cli
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.options import UnmaskingOptions, parse_setting
+from cmlm_tf.translate.options import UnmaskingOptions, parse_setting
+from cmlm_tf.utils import files
 
 _SPAN = "must be two whole numbers from 1, the least and the most"
 

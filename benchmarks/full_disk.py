@@ -14,7 +14,7 @@ from pathlib import Path
 
 import ml_collections
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.training.trainer import train

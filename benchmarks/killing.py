@@ -12,8 +12,8 @@ import numpy as np
 from absl import logging
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import sha256_file
 from cmlm_tf.modeling.model_dir import WEIGHTS_FILE
+from cmlm_tf.utils.files import sha256_file
 
 #: Forked from a process that only imports: one with TensorFlow's threads can hang.
 _CONTEXT = multiprocessing.get_context("forkserver")

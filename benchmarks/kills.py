@@ -31,7 +31,7 @@ from benchmarks.killing import (
     read_run,
     run_until_killed,
 )
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.errors import UserError

@@ -21,12 +21,12 @@ from benchmarks.decoding_text import draw_batches, pairs_within
 from benchmarks.switched_student import SwitchedStudent, variants
 from benchmarks.systems import Batch, System, student_system
 from benchmarks.timing import describe_machine, line_of, measure_in_turn
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
-from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
-from cmlm_tf.translator import make_translator
+from cmlm_tf.translate.loading import make_translator
+from cmlm_tf.utils.json_files import write_json
 
 #: What the package's own student is called.
 _OWN = "the package"

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.batching import TrainingBatches
 from cmlm_tf.data.corpora import open_corpus, read_lines
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus

@@ -15,8 +15,8 @@ from absl import flags
 
 from benchmarks.flag_checks import check_items, check_writable
 from benchmarks.timing import describe_machine, time_in_turn
-from cmlm_tf import cli
-from cmlm_tf.json_files import write_json
+from cmlm_tf.commands import cli
+from cmlm_tf.utils.json_files import write_json
 
 _POSITIONS = flags.DEFINE_list("positions", ["32", "150", "600"], "Rows.")
 _ROUNDS = flags.DEFINE_integer(

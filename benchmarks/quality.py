@@ -22,19 +22,19 @@ from absl import flags
 
 from benchmarks.flag_checks import check_items, check_writable, parse_unmasking
 from benchmarks.timing import device_names
-from cmlm_tf import cli
-from cmlm_tf.base_translator import Translator
-from cmlm_tf.calibration import load_calibration
+from cmlm_tf.commands import cli
 from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
-from cmlm_tf.json_files import write_json
 from cmlm_tf.modeling.model_dir import read_description
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.overwriting import refuse_overwriting
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.calibration import load_calibration
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.translator import Translator
+from cmlm_tf.utils.json_files import write_json
+from cmlm_tf.utils.overwriting import refuse_overwriting
 
 _TEACHER_DIR = flags.DEFINE_string("teacher_dir", None, "Model directory, or none.")
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "Model directory, or none.")

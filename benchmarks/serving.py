@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from absl import flags
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.text_files import read_lines
-from cmlm_tf.json_files import write_json
+from cmlm_tf.utils.json_files import write_json
 
 _EXPORT = flags.DEFINE_string("export", None, "Folder of a version.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)

@@ -13,11 +13,11 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (its ops are in the graph)
 from absl import flags
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import sacre_bleu
-from cmlm_tf.json_files import write_json
+from cmlm_tf.utils.json_files import write_json
 
 _EXPORTS = flags.DEFINE_list("exports", None, "Folders of versions.", required=True)
 _INPUT = flags.DEFINE_string("input", None, "Source lines.", required=True)

@@ -19,11 +19,11 @@ from pathlib import Path
 from absl import flags
 
 from benchmarks.serving_exactness import is_same
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.errors import UserError
-from cmlm_tf.json_files import write_json
+from cmlm_tf.utils.json_files import write_json
 from tests.serving import cpp_program
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)

@@ -13,10 +13,10 @@ from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import ROLES, LoadedModel
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.special_ids import EOS_ID
-from cmlm_tf.student_translator import StudentTranslator
-from cmlm_tf.teacher_translator import TeacherTranslator
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.student import StudentTranslator
+from cmlm_tf.translate.teacher import TeacherTranslator
 
 #: Systems that the others are compared with.
 _BASELINES = ("teacher beam 5", "ct2 float32 beam 5", "ct2 float16 beam 5")

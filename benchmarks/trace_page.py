@@ -17,13 +17,13 @@ from typing import Any
 
 from absl import flags
 
-from cmlm_tf import cli
+from cmlm_tf.commands import cli
 from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.trace_page import TracePage, parse_beside
-from cmlm_tf.files import atomic_write
-from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import UnmaskingOptions
+from cmlm_tf.utils.files import atomic_write
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
 _OUTPUT_DIR = flags.DEFINE_string("output_dir", "trace_page", "For page and pictures.")

@@ -21,8 +21,7 @@ from ml_collections import config_flags
 
 from benchmarks.flag_checks import check_writable
 from benchmarks.timing import device_names
-from cmlm_tf import cli
-from cmlm_tf.json_files import write_json
+from cmlm_tf.commands import cli
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
@@ -31,6 +30,7 @@ from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.utils.json_files import write_json
 
 _CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
 _FIRST_ID = 300

@@ -1,59 +1,7 @@
 #!/usr/bin/env python3
-r"""Translates the training side by a teacher, line by line, in order.
+"""The same as the command cmlm-distill."""
 
-Example:
-  bin/distill.py --config=configs/multi30k.py:teacher --teacher=teacher/model \
-    --config.data.train=files:train.en,train.de --output_dir=distilled
-
-Killed at any point, the same command goes on. Prints the corpus that it made,
-here files:distilled/source.txt,distilled/target.txt, which is what
---config.data.train of the student takes.
-"""
-
-from absl import flags
-from ml_collections import config_flags
-
-from cmlm_tf import cli
-from cmlm_tf.training.distillation import distill
-
-_CONFIG = config_flags.DEFINE_config_file(
-    "config", None, "Config file and role; its data.train is translated."
-)
-_TEACHER = flags.DEFINE_string(
-    "teacher", None, "Model directory of the teacher.", required=True
-)
-_OUTPUT_DIR = flags.DEFINE_string(
-    "output_dir", None, "Folder that appears when done.", required=True
-)
-_BEAM_SIZE = flags.DEFINE_integer("beam_size", 5, "Hypotheses per sentence.")
-_LENGTH_PENALTY = flags.DEFINE_float("length_penalty", 0.6, "Of Wu et al. (2016).")
-_BATCH_SIZE = flags.DEFINE_integer(
-    "batch_size", 64, "Sentences side by side.", lower_bound=1, upper_bound=100_000
-)
-_DTYPE = flags.DEFINE_enum(
-    "dtype", "float32", ["float32", "bfloat16"], "bfloat16 is faster on GPU and TPU."
-)
-_XLA = flags.DEFINE_bool(
-    "xla", None, "Compile for a few static shapes; by default where there is a GPU."
-)
-flags.mark_flag_as_required("config")
-
-
-def main(_) -> None:
-    """Distills and prints the corpus."""
-    print(
-        distill(
-            _CONFIG.value,
-            _TEACHER.value,
-            _OUTPUT_DIR.value,
-            beam_size=_BEAM_SIZE.value,
-            length_penalty=_LENGTH_PENALTY.value,
-            batch_size=_BATCH_SIZE.value,
-            dtype=_DTYPE.value,
-            xla=_XLA.value,
-        )
-    )
-
+from cmlm_tf.commands.distill import run
 
 if __name__ == "__main__":
-    cli.run(main)
+    run()

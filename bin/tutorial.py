@@ -1,32 +1,7 @@
-"""Runs the whole pipeline on the embedded grammar and prints the trade-off table.
+#!/usr/bin/env python3
+"""The same as the command cmlm-tutorial."""
 
-Example:
-  python bin/tutorial.py --output_dir=tutorial
-"""
-
-import importlib
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-
-from absl import flags
-
-from cmlm_tf import cli
-from cmlm_tf.tutorial import run_tutorial
-
-_OUTPUT_DIR = flags.DEFINE_string("output_dir", "tutorial", "Folder for all results.")
-
-
-def main(argv: Sequence[str]) -> None:
-    """Trains, decodes and prints the table."""
-    del argv
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    get_config = importlib.import_module("configs.grammar").get_config
-    table = run_tutorial(
-        get_config("teacher"), get_config("student"), _OUTPUT_DIR.value
-    )
-    print(table)
-
+from cmlm_tf.commands.tutorial import run
 
 if __name__ == "__main__":
-    cli.run(main)
+    run()

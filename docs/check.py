@@ -62,11 +62,18 @@ def _faults_of_command(command: str, arguments: str) -> Iterator[str]:
     if not path.exists():
         yield f"no command {command}"
         return
-    known = _COMMON_FLAGS.union(flags_of(path))
+    known = _COMMON_FLAGS.union(flags_of(_code_of(path)))
     # What stands in quotes is for another program.
     for flag in _FLAG.findall(re.sub(r"'[^']*'", "", arguments)):
         if flag not in known and f"no{flag}" not in known:
             yield f"{command} has no flag --{flag}"
+
+
+def _code_of(command: Path) -> Path:
+    """Returns the module that a launcher in bin starts, or the command itself."""
+    if command.parent.name == "bin":
+        return ROOT / "cmlm_tf" / "commands" / command.name
+    return command
 
 
 @cache
@@ -111,10 +118,11 @@ def commands_page() -> str:
     lines = ["# Commands and their flags", ""]
     lines += ["Made by `docs/check.py --write`; `--help` says the same.", ""]
     for command in sorted(ROOT.glob("bin/*.py")):
-        summary = ast.get_docstring(ast.parse(command.read_text("utf-8"))) or ""
+        code = _code_of(command)
+        summary = ast.get_docstring(ast.parse(code.read_text("utf-8"))) or ""
         lines += [f"## `bin/{command.name}`", "", summary.split("\n")[0], ""]
         lines += ["| flag | default | what |", "|:--|:--|:--|"]
-        for name, (default, help_text) in sorted(flags_of(command).items()):
+        for name, (default, help_text) in sorted(flags_of(code).items()):
             shown = "" if default == "None" else f"`{default}`"
             lines.append(f"| `--{name}` | {shown} | {help_text.replace('|', '/')} |")
         lines.append("")

@@ -4,13 +4,13 @@ import functools
 import tempfile
 from pathlib import Path
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.model_dir import save_model
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.translator import Translator
 from tests.modeling.small import spread_weights
 
 WORDS = (

@@ -16,7 +16,7 @@ from typing import Any
 from cmlm_tf.data.grammar import grammar_pairs
 from cmlm_tf.data.text_files import one_line, read_lines
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import sha256_file
+from cmlm_tf.utils.files import sha256_file
 
 Pair = tuple[str, str]
 

@@ -24,10 +24,10 @@ from cmlm_tf.data.sentence_store import (
 )
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named
-from cmlm_tf.json_files import json_hash
-from cmlm_tf.progress import Progress
 from cmlm_tf.special_ids import EOS_ID
+from cmlm_tf.utils.files import errors_named
+from cmlm_tf.utils.json_files import json_hash
+from cmlm_tf.utils.progress import Progress
 
 FORMAT = 1
 SHORT_SENTENCE = 4

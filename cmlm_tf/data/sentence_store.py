@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named, sha256_file
-from cmlm_tf.json_files import json_hash, read_json
+from cmlm_tf.utils.files import errors_named, sha256_file
+from cmlm_tf.utils.json_files import json_hash, read_json
 
 SIDES = ("source", "target")
 

@@ -15,8 +15,8 @@ from sentencepiece.sentencepiece_model_pb2 import (
 
 from cmlm_tf.data.text_files import plain_spaces, unbroken, well_formed
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write
 from cmlm_tf.special_ids import BOS_ID, EOS_ID, MASK_ID, MASK_PIECE, PAD_ID, UNK_ID
+from cmlm_tf.utils.files import atomic_write
 
 if TYPE_CHECKING:
     import tensorflow_text

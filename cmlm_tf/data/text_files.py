@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import is_special
+from cmlm_tf.utils.files import is_special
 
 _LINE_ENDS = str.maketrans(
     dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " ")

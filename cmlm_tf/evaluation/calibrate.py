@@ -8,14 +8,18 @@ from collections.abc import Sequence
 
 from absl import logging
 
-from cmlm_tf.base_translator import Translator
-from cmlm_tf.calibration import CALIBRATION_FILE, check_replacement, save_table
 from cmlm_tf.data.text_files import read_lines, require_text
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
-from cmlm_tf.options import UnmaskingOptions
-from cmlm_tf.speed_table import FEW_LINES, KEY_FIELDS, SpeedTable
+from cmlm_tf.translate.calibration import (
+    CALIBRATION_FILE,
+    check_replacement,
+    save_table,
+)
+from cmlm_tf.translate.options import UnmaskingOptions
+from cmlm_tf.translate.speed_table import FEW_LINES, KEY_FIELDS, SpeedTable
+from cmlm_tf.translate.translator import Translator
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmlm_tf.evaluation.table import QualitySpeedRow
-from cmlm_tf.files import atomic_write
+from cmlm_tf.utils.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from cmlm_tf.evaluation.bleu import (
 )
 from cmlm_tf.evaluation.faults import FaultRates, describe, fault_rates
 from cmlm_tf.evaluation.speed import TokensPerIteration, tokens_per_iteration
-from cmlm_tf.files import atomic_write
+from cmlm_tf.utils.files import atomic_write
 
 # Numbers in a line of the decoder's JSON, in the order of `tokens_per_iteration`.
 _COUNTS = ("num_tokens", "iterations", "selected_iterations", "summed_iterations")

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from cmlm_tf.translation import Translation
+from cmlm_tf.translate.results import Translation
 
 
 @dataclasses.dataclass(frozen=True)

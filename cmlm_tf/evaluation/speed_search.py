@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.speed_table import (
+from cmlm_tf.translate.speed_table import (
     SMALLEST,
     Point,
     is_faster,

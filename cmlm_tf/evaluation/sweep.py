@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.table import QualitySpeedRow
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translation import Translation
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.results import Translation
+from cmlm_tf.translate.translator import Translator
 
 #: What the setting of each heuristic is called in the paper.
 SETTING_SYMBOLS = {

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from cmlm_tf import json_files
+from cmlm_tf.utils import json_files
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.data.text_files import well_formed
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.sweep import describe
@@ -28,9 +27,10 @@ from cmlm_tf.evaluation.trace_cells import (
     state,
     visible,
 )
-from cmlm_tf.files import atomic_write
-from cmlm_tf.options import BeamOptions, UnmaskingOptions, parse_setting
-from cmlm_tf.translation import Candidate, Translation
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions, parse_setting
+from cmlm_tf.translate.results import Candidate, Translation
+from cmlm_tf.translate.translator import Translator
+from cmlm_tf.utils.files import atomic_write
 
 #: More make a page too long to read.
 MOST_SENTENCES = 1000

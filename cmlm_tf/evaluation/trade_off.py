@@ -5,11 +5,11 @@ from pathlib import Path
 
 from absl import logging
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.evaluation.plots import plot_quality_speed
 from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.translator import Translator
 
 #: The teacher's beam sizes; the last one is the plot's top border.
 BEAMS = (1, 5)

@@ -15,13 +15,13 @@ import numpy as np
 import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_sha256, replaced_folder, sha256_file
-from cmlm_tf.json_files import json_hash, read_json
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.modeling.weights_file import check_weights_file
+from cmlm_tf.utils.files import check_sha256, replaced_folder, sha256_file
+from cmlm_tf.utils.json_files import json_hash, read_json
 
 CONFIG_FILE = "config.json"
 SUBWORD_FILE = "subword.model"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import keras
 import tensorflow as tf
 
-from cmlm_tf.xla_flags import prefer_xla_flag
+from cmlm_tf.utils.xla_flags import prefer_xla_flag
 
 # With it a GPU's matrix product reads its weights where they lie in the vector;
 # without, XLA copies them before.

@@ -6,11 +6,11 @@ import tensorflow as tf
 
 from cmlm_tf.modeling.packed_weights import PackedWeights
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
-from cmlm_tf.search import StudentResult
 from cmlm_tf.serving.engine import Engine, unmask
 from cmlm_tf.serving.requests import Request
-from cmlm_tf.shapes import LENGTHS
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
+from cmlm_tf.translate.batches import LENGTHS
+from cmlm_tf.translate.search import StudentResult
 
 #: Sentences side by side; more than the last are rounded up to a multiple of it.
 BATCH_SIZES = (1, 8, 64)

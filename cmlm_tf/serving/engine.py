@@ -9,8 +9,8 @@ from cmlm_tf.decoding.lengths import length_beam
 from cmlm_tf.decoding.rowwise import RowwiseHeuristic
 from cmlm_tf.decoding.strategies import UpdateMaskedSub
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
-from cmlm_tf.search import StudentResult, unmask_sentences
 from cmlm_tf.serving.requests import Request
+from cmlm_tf.translate.search import StudentResult, unmask_sentences
 
 #: What a SavedModel is made for; the last two have few static shapes.
 DEVICES = ("cpu", "gpu", "tpu")

@@ -10,10 +10,8 @@ from typing import Any
 import tensorflow as tf
 from absl import logging
 
-from cmlm_tf.calibration import load_calibration
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_parents, new_folder
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.buckets import BATCH_SIZES, BEAMS, CompiledEngine
@@ -29,7 +27,9 @@ from cmlm_tf.serving.warmup import (
     every_signature,
     write_warmup,
 )
-from cmlm_tf.speed_table import SpeedTable
+from cmlm_tf.translate.calibration import load_calibration
+from cmlm_tf.translate.speed_table import SpeedTable
+from cmlm_tf.utils.files import check_parents, new_folder
 
 #: Length candidates that a request may ask for, unless the export says otherwise.
 MAX_LENGTH_BEAM = 10

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
-from cmlm_tf.decoding_flags import SETTINGS
 from cmlm_tf.errors import span_inside
-from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.serving.speed_tables import find_settings
-from cmlm_tf.speed_table import SpeedTable
+from cmlm_tf.translate.options import SETTINGS, UnmaskingOptions
+from cmlm_tf.translate.speed_table import SpeedTable
 
 _DEFAULTS = UnmaskingOptions()
 

@@ -7,7 +7,6 @@ from typing import Any
 import tensorflow as tf
 
 from cmlm_tf.modeling.student import ConditionalMaskedLM
-from cmlm_tf.search import StudentResult
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.serving.completion import Gaps, read_gaps
 from cmlm_tf.serving.engine import Engine, asked_lengths
@@ -19,7 +18,8 @@ from cmlm_tf.serving.requests import (
     read_request,
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
-from cmlm_tf.speed_table import SpeedTable
+from cmlm_tf.translate.search import StudentResult
+from cmlm_tf.translate.speed_table import SpeedTable
 
 Tensors = dict[str, tf.Tensor]
 

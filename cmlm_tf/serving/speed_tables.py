@@ -6,7 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
-from cmlm_tf.speed_table import SpeedTable, place_of_tau
+from cmlm_tf.translate.speed_table import SpeedTable, place_of_tau
 
 #: A speed in float32 may lie this much outside of a table's float64 ends.
 _TOLERANCE = 1e-6

@@ -8,9 +8,9 @@ import sacrebleu
 import tensorflow as tf
 
 from cmlm_tf.data.corpora import Corpus
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.training.callbacks import InterruptCheck, Interrupts
 from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 
 TranslateFn = Callable[[Sequence[str]], list[str]]
 

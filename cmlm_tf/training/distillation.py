@@ -19,10 +19,7 @@ from absl import logging
 import cmlm_tf
 from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import check_sha256, sha256_file
 from cmlm_tf.modeling.model_dir import read_description
-from cmlm_tf.options import BeamOptions
-from cmlm_tf.progress import Progress
 from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.journal import (
     FILES,
@@ -39,7 +36,10 @@ from cmlm_tf.training.journal import (
     write_hashed,
 )
 from cmlm_tf.training.run_folder import exclusive_folder
-from cmlm_tf.translator import Translator, load_translator
+from cmlm_tf.translate.loading import Translator, load_translator
+from cmlm_tf.translate.options import BeamOptions
+from cmlm_tf.utils.files import check_sha256, sha256_file
+from cmlm_tf.utils.progress import Progress
 
 TranslateFn = Callable[[Sequence[str]], list[str]]
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from absl import logging
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.xla_flags import prefer_xla_flag
+from cmlm_tf.utils.xla_flags import prefer_xla_flag
 
 DISTRIBUTIONS = ("one_device", "mirrored", "multi_worker", "tpu")
 

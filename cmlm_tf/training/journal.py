@@ -14,8 +14,8 @@ from typing import Any
 
 from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named, remove_leftovers
-from cmlm_tf.json_files import json_hash, read_json, write_json
+from cmlm_tf.utils.files import errors_named, remove_leftovers
+from cmlm_tf.utils.json_files import json_hash, read_json, write_json
 
 SOURCE_FILE = "source.txt"
 TARGET_FILE = "target.txt"

@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from cmlm_tf.data.text_files import is_utf8
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import errors_named
 from cmlm_tf.modeling.model_dir import read_description
+from cmlm_tf.utils.files import errors_named
 
 
 @contextlib.contextmanager

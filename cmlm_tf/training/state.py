@@ -11,7 +11,7 @@ import numpy as np
 from absl import logging
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import atomic_write, errors_named, remove_leftovers
+from cmlm_tf.utils.files import atomic_write, errors_named, remove_leftovers
 
 _KEPT = 2
 _META = "meta"

@@ -18,7 +18,6 @@ from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
-from cmlm_tf.files import remove_leftovers
 from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
 from cmlm_tf.training import callbacks
 from cmlm_tf.training.building import (
@@ -45,7 +44,8 @@ from cmlm_tf.training.run_folder import (
 )
 from cmlm_tf.training.state import Checkpoints, RunState
 from cmlm_tf.training.steps import TrainingModel
-from cmlm_tf.translator import make_translator
+from cmlm_tf.translate.loading import make_translator
+from cmlm_tf.utils.files import remove_leftovers
 
 #: Fields that say where something lies; what lies there counts, not its name.
 _PLACES = frozenset(

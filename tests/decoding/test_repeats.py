@@ -7,7 +7,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.decoding.repeats import weaker_repeats
-from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests import tiny_models
 from tests.decoding import loop_cases, oracle, table_model
 

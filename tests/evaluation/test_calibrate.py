@@ -11,11 +11,11 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from cmlm_tf.calibration import load_calibration
-from cmlm_tf.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.commands.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate
-from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translate.calibration import load_calibration
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests import tiny_models
 from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir

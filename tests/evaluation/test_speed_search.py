@@ -14,7 +14,7 @@ from cmlm_tf.evaluation.speed_search import (
     out_of_reach,
     reachable,
 )
-from cmlm_tf.speed_table import SpeedTable
+from cmlm_tf.translate.speed_table import SpeedTable
 
 TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 

@@ -5,8 +5,8 @@ from unittest import mock
 import pytest
 
 from cmlm_tf.evaluation.sweep import Sweep
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translation import Translation
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.results import Translation
 
 _LINES = [f"line {i}" for i in range(20)]
 

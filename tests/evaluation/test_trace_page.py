@@ -10,7 +10,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation import trace_page
 from cmlm_tf.evaluation.trace_cells import COLORS, SPOKEN
 from cmlm_tf.evaluation.trace_page import TracePage, parse_beside
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from tests import tiny_models
 from tests.evaluation.html_tree import Node, parse
 

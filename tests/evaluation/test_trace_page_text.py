@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cmlm_tf.evaluation.trace_page import TracePage
-from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests import tiny_models
 from tests.evaluation.html_tree import parse
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.modeling.output import ban
-from cmlm_tf.search import search_sentences
+from cmlm_tf.translate.search import search_sentences
 from tests.modeling.small import CONFIG, make_teacher, random_sources, sentence_batch
 from tests.reference_beam import reference_beam_search
 

@@ -17,8 +17,8 @@ from absl.testing import parameterized
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving import client, messages
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests.serving import exported, server
 from tests.serving.exported import LINES, MAX_LENGTH
 

@@ -7,7 +7,7 @@ import unittest
 
 import tensorflow as tf
 
-from cmlm_tf.options import UnmaskingOptions
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests.serving import cpp_program, exported
 from tests.serving.exported import LINES, SETTINGS
 

@@ -17,9 +17,9 @@ from tensorflow.core.protobuf import saved_model_pb2
 from cmlm_tf.data.grammar import grammar_pairs
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import load_model
-from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests import tiny_models
 from tests.serving import exported
 from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS

@@ -7,9 +7,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.data.grammar import grammar_pairs
-from cmlm_tf.options import UnmaskingOptions
 from cmlm_tf.special_ids import MASK_ID
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import UnmaskingOptions
 from tests.decoding import oracle
 from tests.modeling.small import sentence_batch
 from tests.serving import exported

@@ -10,9 +10,9 @@ from absl.testing import parameterized
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.text_files import one_line
 from cmlm_tf.errors import UserError
-from cmlm_tf.options import BeamOptions
 from cmlm_tf.training.distillation import distill, distill_corpus
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import BeamOptions
 from tests.commands import CONTEXT
 from tests.tiny_models import model_dir
 from tests.training.small_run import small_config, write_teacher

@@ -12,11 +12,11 @@ from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.initialization import named_weights
 from cmlm_tf.modeling.model_dir import load_model
-from cmlm_tf.options import BeamOptions
 from cmlm_tf.training import callbacks, steps
 from cmlm_tf.training.dev_set import DevSet
 from cmlm_tf.training.trainer import train
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import BeamOptions
 from tests.training.small_run import (
     copy_finished_run,
     small_config,

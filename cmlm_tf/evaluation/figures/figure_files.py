@@ -26,7 +26,7 @@ from cmlm_tf.evaluation.figures.shapes import (
     Checked,
     require,
 )
-from cmlm_tf.json_files import read_json
+from cmlm_tf.utils.json_files import read_json
 
 _Faults = Iterator[tuple[str, str]]
 

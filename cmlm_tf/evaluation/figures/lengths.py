@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from cmlm_tf.base_translator import Translator
-from cmlm_tf.shapes import BatchShapes
-from cmlm_tf.translation import Translation
+from cmlm_tf.translate.batches import BatchShapes
+from cmlm_tf.translate.results import Translation
+from cmlm_tf.translate.translator import Translator
 
 _SENTENCES_PER_BATCH = 128
 DISTANCES = (0, 1, 2, 5)

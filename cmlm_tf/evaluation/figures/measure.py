@@ -19,8 +19,8 @@ from cmlm_tf.evaluation.speed_search import (
     reachable,
 )
 from cmlm_tf.evaluation.sweep import describe
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.speed_table import Point, SpeedTable, is_faster
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.speed_table import Point, SpeedTable, is_faster
 
 #: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
 #: iteration for a trained student.
@@ -185,7 +185,7 @@ def dev_test(bench: Workbench) -> Result:
 
 
 def promises(bench: Workbench) -> Result:
-    """Promised speed and what it is on test (see cmlm_tf.calibration)."""
+    """Promised speed and what it is on test (see cmlm_tf.translate.calibration)."""
     rows: Rows = []
     counts, errors = {}, {}
     left_out = _LeftOut("promises")

@@ -12,7 +12,7 @@ from absl import logging
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.origin import check_same
 from cmlm_tf.evaluation.figures.shapes import require
-from cmlm_tf.json_files import json_hash, read_json, write_json
+from cmlm_tf.utils.json_files import json_hash, read_json, write_json
 
 
 class PointStore:

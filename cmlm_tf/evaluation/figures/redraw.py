@@ -17,7 +17,7 @@ from cmlm_tf.evaluation.figures.page import (
     figure_page,
     findings_page,
 )
-from cmlm_tf.files import atomic_write, errors_named
+from cmlm_tf.utils.files import atomic_write, errors_named
 
 _SUFFIXES = (".png", ".svg")
 

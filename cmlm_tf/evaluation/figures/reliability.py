@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.decoding.heuristics import MaskPredict
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures.shapes import RANKS
 from cmlm_tf.modeling.output import ban
-from cmlm_tf.shapes import BatchShapes
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
+from cmlm_tf.translate.batches import BatchShapes
+from cmlm_tf.translate.translator import Translator
 
 NUM_PASSES = 5
 NUM_BINS = 10

@@ -16,7 +16,7 @@ from cmlm_tf.evaluation.figures.redraw import redraw, write_claims
 from cmlm_tf.evaluation.figures.shapes import is_plain
 from cmlm_tf.evaluation.figures.split import read_split
 from cmlm_tf.evaluation.figures.workbench import Workbench
-from cmlm_tf.files import atomic_write
+from cmlm_tf.utils.files import atomic_write
 
 #: In the order of a run: what later figures share comes first.
 FIGURES: dict[str, Callable[[Workbench], dict[str, Any]]] = {

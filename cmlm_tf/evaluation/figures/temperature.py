@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from cmlm_tf.base_translator import Translator
+from cmlm_tf.translate.translator import Translator
 
 
 @contextlib.contextmanager

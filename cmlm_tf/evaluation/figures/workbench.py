@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cmlm_tf.base_translator import Translator
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, resampled_bleu, sacre_bleu
 from cmlm_tf.evaluation.figures.lengths import narrow_beam, predicted_lengths
@@ -15,10 +14,11 @@ from cmlm_tf.evaluation.figures.split import Split
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.student_translator import StudentTranslator
-from cmlm_tf.translation import Translation
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.results import Translation
+from cmlm_tf.translate.student import StudentTranslator
+from cmlm_tf.translate.translator import Translator
 
 #: BLEU after more passes than these is that of the end.
 MOST_PASSES = 25

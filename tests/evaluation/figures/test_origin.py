@@ -9,8 +9,8 @@ import pytest
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures import workbench
-from cmlm_tf.files import sha256_file
 from cmlm_tf.modeling.model_dir import ROLES, SUBWORD_FILE, WEIGHTS_FILE
+from cmlm_tf.utils.files import sha256_file
 from tests.evaluation.figures.tiny_run import measure_tiny, result_of, write_corpus
 from tests.tiny_models import model_dir
 

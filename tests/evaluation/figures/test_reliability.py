@@ -9,7 +9,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.figures import reliability
 from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.special_ids import MASK_ID
-from cmlm_tf.translator import load_translator
+from cmlm_tf.translate.loading import load_translator
 from tests.modeling.small import sentence_batch
 from tests.tiny_models import model_dir
 

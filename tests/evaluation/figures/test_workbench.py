@@ -13,7 +13,7 @@ from cmlm_tf.evaluation.figures.lengths import predicted_lengths
 from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.figures.split import Split, read_split
 from cmlm_tf.evaluation.figures.workbench import Workbench
-from cmlm_tf.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from tests import tiny_models
 from tests.tiny_models import WORDS, model_dir
 

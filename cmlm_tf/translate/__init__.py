@@ -1,0 +1,1 @@
+"""Text in, text out: the only place that joins decoding, modeling and data."""

@@ -1,0 +1,1 @@
+"""Files, progress and what else is of no one part."""

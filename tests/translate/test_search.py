@@ -1,0 +1,152 @@
+"""Fast decoding of a real model against one row at a time in plain Python."""
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.lengths import length_beam
+from cmlm_tf.decoding.strategies import STRATEGIES
+from cmlm_tf.modeling.output import best_tokens
+from cmlm_tf.translate.search import unmask_sentences
+from cmlm_tf.translate.translator import as_arrays
+from tests.decoding import oracle
+from tests.modeling.small import make_student, random_sources
+
+MASK = 4
+BEAM = 3
+STUDENT = make_student(seed=5, spread=4.0)
+SETTINGS = {
+    "mask_predict": 3,
+    "fixed_k": 2,
+    "thresh": 0.3,
+    "comb_thresh": 0.2,
+    "fcomb_thresh": 0.2,
+}
+
+
+@tf.function(autograph=False, input_signature=[tf.TensorSpec([1, None], tf.int32)] * 2)
+def padded_model(source_ids, decoder_ids):
+    """The whole model on one sentence, every position."""
+
+    def positions(ids):
+        return tf.range(tf.shape(ids)[1])[tf.newaxis]
+
+    logits, _ = STUDENT(
+        {
+            "source_ids": source_ids,
+            "source_segments": tf.ones_like(source_ids),
+            "source_positions": positions(source_ids),
+            "decoder_ids": decoder_ids,
+            "target_segments": tf.ones_like(decoder_ids),
+            "target_positions": positions(decoder_ids),
+        }
+    )
+    return best_tokens(logits[0], STUDENT.banned_ids)
+
+
+def predict_alone(source):
+    """The padded model on one row: what the oracle's loop calls."""
+
+    def predict(seen):
+        ids = np.array([[MASK if i is None else i for i in seen]], np.int32)
+        ids, log_probs = padded_model(tf.constant(source[None]), tf.constant(ids))
+        return ids.numpy().tolist(), log_probs.numpy().tolist()
+
+    return predict
+
+
+@functools.cache
+def decode_function(heuristic, strategy, static=False, **kwargs):
+    """Traces the decoding of `[batch, sources]` once for all tests."""
+    shape = [None, None] if not static else [4, 6]
+
+    @tf.function(
+        autograph=False,
+        jit_compile=static,
+        input_signature=[tf.TensorSpec(shape, tf.int32)],
+    )
+    def run(ids):
+        cache, logits = STUDENT.start(ids)
+        return unmask_sentences(
+            STUDENT,
+            cache,
+            length_beam(logits, BEAM),
+            HEURISTICS[heuristic](tf.constant(SETTINGS[heuristic])),
+            STRATEGIES[strategy](),
+            max_iterations=6,
+            static_length=24 if static else None,
+            **kwargs,
+        )
+
+    return run
+
+
+class SearchTest(tf.test.TestCase, parameterized.TestCase):
+    def decode(self, sources, *args, **kwargs):
+        run = decode_function(*args, **kwargs)
+        return as_arrays(run(tf.constant(sources)))
+
+    @parameterized.product(heuristic=list(HEURISTICS), strategy=list(STRATEGIES))
+    def test_equals_one_row_at_a_time(self, heuristic, strategy):
+        sources = random_sources(4, 6, seed=8)
+        result = self.decode(sources, heuristic, strategy, trace=True)
+        for row, source in enumerate(sources):
+            predict = predict_alone(source[source != 0])
+            scores = []
+            for c, length in enumerate(result.lengths[row]):
+                states = oracle.unmask_row(
+                    predict, length, heuristic, SETTINGS[heuristic], strategy, 6
+                )
+                ids, log_probs, _ = states[-1]
+                self.assertEqual(result.token_ids[row, c, :length].tolist(), ids)
+                self.assertFalse(result.token_ids[row, c, length:].any())
+                self.assertEqual(result.num_iterations[row, c], len(states) - 1)
+                scores.append(sum(log_probs) / length)
+                for step, (ids, _, masked) in enumerate(states[1:]):
+                    found = result.trace.mask[row, c, step, :length]
+                    self.assertEqual(set(np.flatnonzero(found)), masked)
+                    found = result.trace.token_ids[row, c, step, :length]
+                    self.assertEqual(found.tolist(), ids)
+            self.assertAllClose(result.scores[row], scores, atol=1e-3)
+            self.assertEqual(result.best[row], np.argmax(scores))
+
+    @parameterized.product(heuristic=["mask_predict", "comb_thresh"])
+    def test_xla_with_static_shapes_is_the_same(self, heuristic):
+        sources = random_sources(4, 6, seed=9)
+        dynamic = self.decode(sources, heuristic, "update_masked_sub")
+        static = self.decode(sources, heuristic, "update_masked_sub", static=True)
+        length = dynamic.token_ids.shape[2]
+        self.assertAllEqual(static.token_ids[:, :, :length], dynamic.token_ids)
+        self.assertAllEqual(static.num_iterations, dynamic.num_iterations)
+        self.assertAllEqual(static.best, dynamic.best)
+        self.assertAllClose(static.scores, dynamic.scores, atol=1e-3)
+
+    def test_dropping_losers_keeps_the_winner(self):
+        sources = random_sources(40, 7, seed=10)
+        full = self.decode(sources, "comb_thresh", "update_masked_sub")
+        fast = self.decode(
+            sources, "comb_thresh", "update_masked_sub", drop_losing_candidates=True
+        )
+        self.assertAllEqual(fast.best, full.best)
+        for row, best in enumerate(full.best):
+            self.assertAllEqual(fast.token_ids[row, best], full.token_ids[row, best])
+        self.assertLess(fast.num_iterations.sum(), full.num_iterations.sum())
+
+    def test_a_sentence_is_the_same_alone_and_padded(self):
+        sources = random_sources(5, 7, seed=11)
+        together = self.decode(sources, "comb_thresh", "update_masked_sub")
+        for row, source in enumerate(sources):
+            for padded in (source[source != 0], np.pad(source, [0, 3])):
+                alone = self.decode(padded[None], "comb_thresh", "update_masked_sub")
+                length = alone.token_ids.shape[2]
+                self.assertAllEqual(
+                    alone.token_ids[0], together.token_ids[row, :, :length]
+                )
+                self.assertAllClose(alone.scores[0], together.scores[row], atol=1e-3)
+
+
+if __name__ == "__main__":
+    tf.test.main()

@@ -1,0 +1,256 @@
+"""Text in, text out: one translation for each line, whatever the line."""
+
+import tensorflow as tf
+from absl.testing import parameterized
+
+from cmlm_tf.errors import UserError
+from cmlm_tf.modeling.model_dir import load_model
+from cmlm_tf.translate.loading import load_translator, make_translator
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from tests import tiny_models
+from tests.tiny_models import model_dir
+
+LINES = [
+    "the small cat sees one dog",
+    "",
+    "a house",
+    "   \t ",
+    "\u0085",
+    "two dogs and three cats like the old red boat under the tree",
+    "tree",
+]
+
+
+class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.product(role=["teacher", "student"])
+    def test_one_translation_for_each_line(self, role):
+        translator = tiny_models.translator(role, sentences_per_batch=2)
+        translations = translator.translate(LINES)
+        self.assertLen(translations, len(LINES))
+        for line, translation in zip(LINES, translations, strict=True):
+            if line.strip():
+                self.assertGreater(translation.num_tokens, 0)
+                self.assertLess(translation.score, 0)
+                self.assertGreater(translation.iterations, 0)
+            else:
+                self.assertEqual(translation.text, "")
+                self.assertEqual(translation.num_tokens, 0)
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_order_and_batches_do_not_matter(self, role):
+        translator = tiny_models.translator(role, sentences_per_batch=3)
+        forward = translator.translate(LINES)
+        backward = translator.translate(LINES[::-1])[::-1]
+        alone = [translator.translate([line])[0] for line in LINES]
+        for a, b, c in zip(forward, backward, alone, strict=True):
+            self.assertEqual(a.text, b.text)
+            self.assertEqual(a.text, c.text)
+            self.assertEqual(a.iterations, c.iterations)
+            self.assertAllClose(a.score, c.score, atol=1e-3)
+
+    @parameterized.product(role=["teacher", "student"], xla=[False, True])
+    def test_translators_of_one_model_do_not_share_what_is_frozen(self, role, xla):
+        loaded = load_model(model_dir(role))
+        before = make_translator(loaded, xla=False)
+        expected = before.translate(LINES[:1])
+        table = loaded.model.embedding.table
+        table.assign(-table.numpy())
+        after = make_translator(loaded, xla=xla).translate(LINES[:1])
+        unfrozen = make_translator(loaded, xla=False, frozen=False)
+        other = unfrozen.translate(LINES[:1])
+        self.assertAllClose(after[0].score, other[0].score, atol=1e-3)
+        table.assign(-table.numpy())
+        again = before.translate(LINES[:1])
+        self.assertEqual(again, expected)
+        self.assertNotAllClose(after[0].score, expected[0].score)
+
+    @parameterized.parameters(("teacher", 8), ("student", 8), ("student", 16))
+    def test_static_shapes_under_xla_give_the_same(self, role, batch_size):
+        lines = LINES * 4 if batch_size > 8 else LINES
+        dynamic = tiny_models.translator(role).translate(lines)
+        compiled = load_translator(
+            model_dir(role), sentences_per_batch=batch_size, xla=True
+        ).translate(lines)
+        for a, b in zip(dynamic, compiled, strict=True):
+            self.assertEqual(a.text, b.text)
+            self.assertEqual(a.iterations, b.iterations)
+            self.assertAllClose(a.score, b.score, atol=1e-3)
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_deterministic_is_bit_equal(self, role):
+        translator = load_translator(
+            model_dir(role), sentences_per_batch=8, deterministic=True
+        )
+        together = translator.translate(LINES)
+        self.assertEqual(together[::-1], translator.translate(LINES[::-1]))
+        alone = [translator.translate([line])[0] for line in LINES]
+        self.assertEqual(together, alone)
+        default = tiny_models.translator(role).translate(LINES)
+        self.assertEqual([t.text for t in default], [t.text for t in together])
+
+    def test_targets_longer_than_is_likely(self):
+        """Of so short a source, targets above 16 subwords are not."""
+        dynamic, compiled = (
+            load_translator(model_dir("student"), sentences_per_batch=8, xla=xla)
+            for xla in (False, True)
+        )
+        options = UnmaskingOptions(length_beam=24)  # all lengths
+        a, b = (t.translate(["tree"], options)[0] for t in (dynamic, compiled))
+        self.assertEqual(a.text, b.text)
+        lengths = [len(candidate.tokens) for candidate in b.candidates[0]]
+        self.assertEqual(sorted(lengths), list(range(1, 25)))
+
+    def test_bfloat16_scores_are_near_those_of_float32(self):
+        """A number has 8 significant bits; scores are means of -0.1 to -3."""
+        exact, rough = (
+            load_translator(model_dir("student"), dtype)
+            for dtype in ("float32", "bfloat16")
+        )
+        options = UnmaskingOptions("mask_predict", 1)  # one pass: errors stay small
+        for a, b in zip(
+            exact.translate(LINES, options),
+            rough.translate(LINES, options),
+            strict=True,
+        ):
+            self.assertAllClose(a.score, b.score, atol=0.05)
+
+    def test_teacher_translates_in_bfloat16(self):
+        translator = load_translator(model_dir("teacher"), "bfloat16")
+        for line, translation in zip(LINES, translator.translate(LINES), strict=True):
+            self.assertEqual(translation.num_tokens > 0, bool(line.strip()))
+
+    @parameterized.product(role=["teacher", "student"])
+    def test_a_long_line_is_split_and_joined(self, role):
+        translator = tiny_models.translator(role)
+        line = " ".join(LINES[:1] * 12)
+        with self.assertLogs(level="WARNING") as logs:
+            (translation,) = translator.translate([line])
+        self.assertIn("1 of 1 lines", logs.output[0])
+        self.assertGreater(len(translation.candidates), 1)
+        best = [part[0] for part in translation.candidates]
+        self.assertEqual(translation.text, " ".join(c.text for c in best))
+        self.assertEqual(translation.num_tokens, sum(len(c.tokens) for c in best))
+
+    def test_candidates_are_distinct_lengths_best_first(self):
+        translator = tiny_models.translator("student")
+        options = UnmaskingOptions(length_beam=4)
+        for translation in translator.translate(LINES, options):
+            for part in translation.candidates:
+                self.assertLen({len(c.tokens) for c in part}, 4)
+                scores = [c.score for c in part]
+                self.assertEqual(scores, sorted(scores, reverse=True))
+                self.assertEqual(translation.text, part[0].text)
+                counts = [c.iterations for c in part]
+                self.assertEqual(translation.iterations, max(counts))
+                self.assertEqual(translation.selected_iterations, counts[0])
+                self.assertEqual(translation.summed_iterations, sum(counts))
+
+    def test_limits_of_speed(self):
+        translator = tiny_models.translator("student")
+        for heuristic in ("mask_predict", "fixed_k"):
+            for setting in (1, 10_000):
+                options = UnmaskingOptions(heuristic, setting)
+                for translation in translator.translate(LINES[:1], options):
+                    for candidate in translation.candidates[0]:
+                        at_once = (heuristic == "fixed_k") == (setting > 1)
+                        expected = 1 if at_once else len(candidate.tokens)
+                        self.assertEqual(candidate.iterations, expected)
+
+    def test_oracle_lengths_are_those_of_the_references(self):
+        translator = tiny_models.translator("student")
+        lines, references = LINES[:1] + LINES[2:3], ["Katze und Hund", "Haus"]
+        lengths = [len(ids) for ids in translator.subwords.encode(references)]
+        options = UnmaskingOptions(oracle_spread=1)
+        for translation, length in zip(
+            translator.translate(lines, options, references), lengths, strict=True
+        ):
+            found = {len(c.tokens) for c in translation.candidates[0]}
+            expected = {n for n in (length - 1, length, length + 1) if n > 0}
+            self.assertEqual(found, expected)
+
+    def test_a_trace_holds_every_pass(self):
+        translator = tiny_models.translator("student")
+        options = UnmaskingOptions("fixed_k", 2, trace=True)
+        (translation,) = translator.translate(LINES[:1], options)
+        for candidate in translation.candidates[0]:
+            self.assertLen(candidate.passes, candidate.iterations)
+            masked = [sum(step["mask"]) for step in candidate.passes]
+            length = len(candidate.tokens)
+            expected = [max(length - 2 * (t + 1), 0) for t in range(len(masked))]
+            self.assertEqual(masked, expected)
+            self.assertEqual(candidate.passes[-1]["token_ids"], list(candidate.tokens))
+
+    def test_a_sweep_traces_once(self):
+        translator = load_translator(model_dir("student"))
+        for tau in (0.0, 0.1, 0.5, 1.0):
+            translator.translate(LINES, UnmaskingOptions("comb_thresh", tau))
+        for function in translator._functions.values():
+            self.assertEqual(function.experimental_get_tracing_count(), 1)
+
+    @parameterized.parameters(
+        ({"heuristic": "best"}, "heuristic must be one of"),
+        ({"setting": 1.5}, "tau must be from 0 to 1"),
+        ({"heuristic": "fixed_k", "setting": 0}, "at least 1"),
+        ({"heuristic": "fixed_k", "setting": 2**31}, "at most 1000000"),
+        ({"max_iterations": 2**32}, "at most 1000000"),
+        ({"heuristic": "mask_predict", "setting": 2.5}, "whole number"),
+        ({"strategy": "update_none"}, "strategy must be one of"),
+        ({"length_beam": 0}, "length_beam must be at least 1"),
+        ({"max_iterations": 0}, "max_iterations must be at least 1"),
+        (
+            {"drop_losing_candidates": True, "strategy": "update_all"},
+            "needs update_masked_sub",
+        ),
+    )
+    def test_bad_options_are_named(self, fields, message):
+        with self.assertRaisesRegex(UserError, message):
+            UnmaskingOptions(**fields)
+
+    def test_bad_beams_are_named(self):
+        for size in (0, 1_000_000_000):
+            with self.assertRaisesRegex(UserError, "beam_size must be from 1 to 1000"):
+                BeamOptions(beam_size=size)
+        with self.assertRaisesRegex(UserError, "length_penalty"):
+            BeamOptions(length_penalty=float("nan"))
+        translator = tiny_models.translator("student")
+        with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
+            translator.translate(LINES, UnmaskingOptions(length_beam=25))
+
+    def test_the_largest_settings_are_as_those_that_suffice(self):
+        translator = tiny_models.translator("student")
+        for heuristic in ("mask_predict", "fixed_k"):
+            most, enough = (
+                translator.translate(
+                    LINES,
+                    UnmaskingOptions(heuristic, number, max_iterations=number),
+                )
+                for number in (1_000_000, 24)  # no target is longer
+            )
+            self.assertEqual(most, enough)
+
+    @parameterized.parameters(
+        ("student", BeamOptions(), "takes UnmaskingOptions, not BeamOptions"),
+        ("teacher", UnmaskingOptions(), "takes BeamOptions, not UnmaskingOptions"),
+    )
+    def test_options_of_the_other_model(self, role, options, message):
+        translator = tiny_models.translator(role)
+        with self.assertRaisesRegex(UserError, message):
+            translator.translate(LINES, options)
+
+    def test_a_string_is_no_list_of_lines(self):
+        with self.assertRaisesRegex(UserError, "list of lines"):
+            tiny_models.translator("student").translate("a house")
+
+    def test_an_endless_oracle_spread_has_every_length_once(self):
+        translator = tiny_models.translator("student")
+        options = UnmaskingOptions(oracle_spread=10**9)
+        (translation,) = translator.translate(["a house"], options, ["ein Haus"])
+        lengths = sorted(len(c.tokens) for c in translation.candidates[0])
+        self.assertEqual(lengths, list(range(1, 25)))
+
+    def test_no_lines(self):
+        self.assertEqual(tiny_models.translator("student").translate([]), [])
+
+
+if __name__ == "__main__":
+    tf.test.main()
