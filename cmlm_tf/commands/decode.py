@@ -1,10 +1,10 @@
 r"""Translates text with a model directory, student or teacher.
 
 Examples:
-  python bin/decode.py --model_dir=student/model --input=test.en --output=out.de
-  python bin/decode.py --heuristic=mask_predict --num_iterations=10 < test.en
-  python bin/decode.py --target_speedup=4 --trace=out.html < few.en
-  python bin/decode.py --model_dir=teacher/model --beam_size=5 < test.en
+  cmlm-decode --model_dir=student/model --input=test.en --output=out.de
+  cmlm-decode --heuristic=mask_predict --num_iterations=10 < test.en
+  cmlm-decode --target_speedup=4 --trace=out.html < few.en
+  cmlm-decode --model_dir=teacher/model --beam_size=5 < test.en
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Trains a SentencePiece model on both sides of a corpus.
 
 Example:
-    python bin/train_subword.py --corpus=files:a.en,a.de --output=subword.model
+    cmlm-train-subword --corpus=files:a.en,a.de --output=subword.model
 """
 
 import functools
