@@ -43,7 +43,9 @@ def draw_trade_off(rows: list[dict]) -> Figure:
     figure = Figure(figsize=(6.4, 3.8), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
     for system, (color, marker, place) in STYLES.items():
-        points = sorted((r["slowest"], r["bleu"]) for r in rows if r["system"] == system)
+        points = sorted(
+            (r["slowest"], r["bleu"]) for r in rows if r["system"] == system
+        )
         axes.plot(*zip(*points, strict=True), color=color, marker=marker, markersize=4)
         axes.annotate(system, place, color=color)
     for row in rows:

@@ -32,6 +32,21 @@ _DOCUMENTS = [
     if path.name not in _ELSEWHERE
 ]
 
+#: Parts of messages that are not this package's, or that it puts together.
+_OF_OTHER_LIBRARIES = {
+    "DEADLINE_EXCEEDED",
+    "Expects arg[",
+    "Missing named input",
+    "No space left on device",
+    "NotFoundError",
+    "OutOfRangeError",
+    "TF_XLA_FLAGS",
+    "] to be",
+    "in 'inputs' object",
+    "the loss has run away",
+    "the loss is not finite",
+}
+
 
 class Block(NamedTuple):
     language: str
@@ -54,19 +69,17 @@ def _blocks(document):
 
 def _commands(text):
     """Yields the words of each command of this package in a block of bash."""
-    for line in text.replace("\\\n", " ").split("\n"):
-        words = shlex.shlex(line, posix=True, punctuation_chars=True)
-        words.whitespace_split = True
-        command = None
-        for word in [*words, "|"]:
-            if set(word) <= set("();<>|&"):
-                if command and "..." not in command:
-                    yield command
-                command = None
-            elif command:
-                command.append(word)
-            elif word.startswith("cmlm-") or word == "python":
-                command = [word]
+    text = re.sub(r"(?<!\S)#.*", "", text.replace("\\\n", " "))
+    words = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
+    words.whitespace, words.whitespace_split = " ", True
+    command = []
+    for word in [*words, "\n"]:
+        if command and word[0] in words.punctuation_chars:
+            if "..." not in command:
+                yield command
+            command = []
+        elif command or word.startswith("cmlm-") or word == "python":
+            command.append(word)
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +155,21 @@ def test_readme_is_short_and_its_pictures_small():
     assert len(pictures) == 2
     for picture in pictures:
         assert Path(ROOT / picture).stat().st_size <= 200_000
+
+
+def _strings_of_the_package():
+    """Yields every string, with a line feed where something is put in."""
+    for path in (ROOT / "cmlm_tf").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield re.sub(r"%\.?\d*[sdfg]", "\n", node.value)
+
+
+def test_messages_are_those_of_the_commands():
+    text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    strings = "\n".join(_strings_of_the_package())
+    cells = "".join(re.findall(r"^\| (`.*?) \|", text, re.M))
+    messages = "…".join(re.findall("`(.*?)`", cells))
+    parts = map(str.strip, re.split("…|: |[(),]|--", messages))
+    missing = {part for part in parts if part not in strings}
+    assert missing <= _OF_OTHER_LIBRARIES
