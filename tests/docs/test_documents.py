@@ -26,6 +26,8 @@ _BLOCK = re.compile(
 )
 #: What is typed elsewhere, as a whole, or is made from the commands' flags.
 _ELSEWHERE = {"walkthrough.md", "commands.md"}
+#: Where nothing is run: it needs a server, a training or hours.
+_NOT_RUN = {"serving.md", "training.md", "figures.md"}
 _DOCUMENTS = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -63,7 +65,9 @@ def _blocks(document):
             language,
             match["text"],
             text.count("\n", 0, match.start("text")) + 1,
-            language in ("bash", "python") and not match["why"],
+            language in ("bash", "python")
+            and not match["why"]
+            and document.name not in _NOT_RUN,
         )
 
 
