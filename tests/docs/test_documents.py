@@ -8,7 +8,9 @@ files of the names that the documents use. Before a block that cannot run here s
 import ast
 import csv
 import importlib
+import json
 import re
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.pretrained import EN_DE_STUDENT, EN_DE_TEACHER, EN_DE_TEST
 from tests.docs.shell import ONLY_FLAGS, ROOT, shell
 
@@ -177,3 +180,14 @@ def test_messages_are_those_of_the_commands():
     parts = map(str.strip, re.split("…|: |[(),]|--", messages))
     missing = {part for part in parts if part not in strings}
     assert missing <= _OF_OTHER_LIBRARIES
+
+
+def test_pictures_show_all_rules_and_all_passes():
+    pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    rows = json.loads(pictures["TRADE_OFF"].read_text("utf-8"))["rows"]
+    axes = pictures["draw_trade_off"](rows).axes[0]
+    assert len(axes.lines) == len(HEURISTICS) + 2  # The teacher's two.
+    passes = [[("a", True), ("b", False)], [("c", False), ("b", False)]]
+    axes = pictures["draw_passes"](passes).axes[0]
+    words = ["all masked", "", "", "pass 1", "a", "b", "pass 2", "c", "b"]
+    assert [text.get_text() for text in axes.texts] == words
