@@ -147,6 +147,8 @@ def _read_flags(arguments):
             assert (ROOT / arguments[1]).exists(), f"no file {arguments[1]}"
             return
         module, arguments = arguments[2], arguments[2:]
+        if (ROOT / module.replace(".", "/")).is_dir():
+            module += ".__main__"
     else:
         module = entry_points()[name].split(":")[0]
     importlib.import_module(module)
