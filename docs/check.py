@@ -59,6 +59,8 @@ def _faults_of_command(command: str, arguments: str) -> Iterator[str]:
     path = ROOT / command
     if command.startswith("benchmarks."):  # as Python's -m has it
         path = ROOT / f"{command.replace('.', '/')}.py"
+        if path.with_suffix("").is_dir():
+            path = path.with_suffix("") / "__main__.py"
     if not path.exists():
         yield f"no command {command}"
         return
