@@ -12,13 +12,14 @@ Examples:
       --page=docs/findings.md
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from absl import flags
 
 from benchmarks.paper_figures.measure import FIGURES
 from benchmarks.paper_figures.page import redraw, redraw_all, write_figure
-from benchmarks.paper_figures.points import Workbench, read_text
+from benchmarks.paper_figures.points import NO_TEXT, Workbench, read_text
 from cmlm_tf.commands import cli
 from cmlm_tf.errors import UserError
 
@@ -52,38 +53,38 @@ def main(_) -> None:
     if _REDRAW.value:
         paths = redraw_all(folder, Path(_PAGE.value or folder / "findings.md"))
     else:
-        paths = measure_figures(folder, _chosen())
+        names = _chosen()
+        models = {"student": _STUDENT.value, "teacher": _TEACHER.value}
+        bench = Workbench(
+            folder / "cache",
+            {role: path for role, path in models.items() if path},
+            read_text(_TEST.value, _MAX_LINES.value),
+            read_text(_DEV.value, _MAX_LINES.value) if _DEV.value else NO_TEXT,
+            sentences_per_batch=_SENTENCES_PER_BATCH.value,
+            xla=_XLA.value,
+        )
+        paths = measure_figures(folder, names, _LABEL.value, bench)
     print(*paths, sep="\n")
 
 
-def measure_figures(folder: Path, names: list[str]) -> list[Path]:
-    """Measures figures by the flags; what an earlier run measured is used again.
+def measure_figures(
+    folder: Path, names: Sequence[str], label: str, bench: Workbench
+) -> list[Path]:
+    """Measures figures; points that are in the workbench's cache are used again.
 
     Args:
-        folder: gets `NAME.json`, `.md`, `.png` and `.svg`, `claims.md`, and the points
-            in `cache`.
+        folder: gets `NAME.json`, `.md`, `.png` and `.svg`, and `claims.md`.
         names: keys of `FIGURES`.
+        label: names models and text in the plots.
+        bench: the models and texts.
 
     Returns:
         The JSON files.
     """
-    texts = {
-        name: read_text(flag.value, _MAX_LINES.value)
-        for name, flag in (("dev", _DEV), ("test", _TEST))
-        if flag.value
-    }
-    models = {"student": _STUDENT.value, "teacher": _TEACHER.value}
-    bench = Workbench(
-        folder / "cache",
-        {role: path for role, path in models.items() if path},
-        texts["test"],
-        texts.get("dev"),
-        sentences_per_batch=_SENTENCES_PER_BATCH.value,
-        xla=_XLA.value,
-    )
-    lines = {name: len(text.sources) for name, text in texts.items()}
+    texts = {"dev": bench.dev, "test": bench.test}
+    lines = {name: len(text.sources) for name, text in texts.items() if text.sources}
     for name in names:
-        head = {"figure": name, "label": _LABEL.value, "lines": lines}
+        head = {"figure": name, "label": label, "lines": lines}
         write_figure(folder, head | FIGURES[name](bench))
         redraw(folder, [name])
     return [folder / f"{name}.json" for name in names]

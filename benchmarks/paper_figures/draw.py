@@ -53,8 +53,8 @@ def draw(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
             else:
                 axes.set_axis_off()
                 axes.text(0.5, 0.5, "the text allows none of the speeds", ha="center")
-            if number > 1 and axes.get_legend():
-                axes.get_legend().remove()
+            if number > 1 and (legend := axes.get_legend()):
+                legend.remove()
         save(figure, path)
 
 

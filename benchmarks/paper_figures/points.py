@@ -48,6 +48,9 @@ class Text:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+NO_TEXT = Text((), ())
+
+
 def read_text(corpus: str, max_lines: int | None = None) -> Text:
     """Reads the first lines of a corpus; see `open_corpus`."""
     pairs = list(open_corpus(corpus))[:max_lines]
@@ -60,7 +63,7 @@ class Workbench:
     """A student, its teacher and two texts; every measured point is kept.
 
     Attributes:
-        dev: the development set, or None.
+        dev: the development set; empty if no figure needs it.
         test: the test set.
         longest: the most subwords that the student translates at once.
         length_beam: candidates where a figure says nothing else.
@@ -71,7 +74,7 @@ class Workbench:
         folder: str | os.PathLike[str],
         models: dict[str, str],
         test: Text,
-        dev: Text | None = None,
+        dev: Text = NO_TEXT,
         **kwargs: Any,
     ):
         """Reads what the models are; they are loaded when a point needs them.
