@@ -6,16 +6,17 @@ them show the reference's token from then on. So a prediction always stands at i
 own position, and its probability can be compared with how often it is right.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import MaskPredict
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures.shapes import RANKS
 from cmlm_tf.modeling.output import ban
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
 from cmlm_tf.translate.batches import BatchShapes
@@ -24,6 +25,8 @@ from cmlm_tf.translate.translator import Translator
 NUM_PASSES = 5
 NUM_BINS = 10
 TEMPERATURES = tuple(round(0.6 + 0.1 * i, 1) for i in range(20))
+#: First ranks of the groups of ranks, counted from 1, the best.
+RANKS = (1, 2, 3, 5, 9, 17)
 _SENTENCES_PER_BATCH = 32
 
 
@@ -45,6 +48,26 @@ class Predictions(NamedTuple):
     loss: np.ndarray
 
 
+@contextlib.contextmanager
+def tempered(translator: Translator, temperature: float) -> Iterator[None]:
+    """Divides the decoder's logits by a temperature for a while (Guo et al., 2017).
+
+    The logits are linear in the output of the last layer norm, so its two weights
+    are divided instead, and no graph changes.
+    """
+    weights = translator.model.decoder.norm.weights
+    before = [weight.numpy() for weight in weights]
+    try:
+        for weight, value in zip(weights, before, strict=True):
+            weight.assign(value / temperature)
+        translator.refresh()
+        yield
+    finally:
+        for weight, value in zip(weights, before, strict=True):
+            weight.assign(value)
+        translator.refresh()
+
+
 def predict_references(
     translator: Translator, sources: Sequence[str], references: Sequence[str]
 ) -> Predictions:
@@ -61,35 +84,29 @@ def predict_references(
     longest = translator.model.config.max_length - 1
     sides = (translator.subwords.encode(side) for side in (sources, references))
     pairs = [
-        (source, target)
-        for source, target in zip(*sides, strict=True)
-        if 0 < len(source) <= longest and 0 < len(target) <= longest
+        pair
+        for pair in zip(*sides, strict=True)
+        if all(0 < len(side) <= longest for side in pair)
     ]
     if not pairs:
         raise UserError("probabilities: no pair of sentences fits the model")
     shapes = BatchShapes(_SENTENCES_PER_BATCH, longest + 1, static=False)
-    parts: list[Predictions] = []
     step = tf.function(_make_step(translator), reduce_retracing=True)
+    parts: list[Predictions] = []
     for batch in shapes.batches([len(target) for _, target in pairs]):
         source_ids = shapes.pad([pairs[i][0] for i in batch])
-        # A target holds no EOS: what `pad` adds is taken away.
-        padded = shapes.pad([pairs[i][1] for i in batch]).numpy()
-        for row, i in zip(padded, batch, strict=True):
-            row[len(pairs[i][1]) :] = PAD_ID
-        parts += _passes(step, source_ids, padded[:, :-1])
+        targets = tf.ragged.constant([pairs[i][1] for i in batch], tf.int32)
+        parts += _passes(step, source_ids, targets.to_tensor(PAD_ID).numpy())
     return Predictions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _passes(step, source_ids, target_ids) -> Iterator[Predictions]:
-    mask = target_ids != PAD_ID
-    iteration = 0
+    mask, iteration = target_ids != PAD_ID, 0
     while mask.any():
         iteration += 1
         found = step(source_ids, target_ids, mask, tf.constant(iteration))
-        rank, is_right, confidence, loss, observed = (x.numpy() for x in found)
-        yield Predictions(
-            np.full(mask.sum(), iteration), rank[mask], is_right, confidence, loss
-        )
+        rank, *others, observed = (x.numpy() for x in found)
+        yield Predictions(np.full(mask.sum(), iteration), rank[mask], *others)
         mask = mask & ~observed
 
 
@@ -103,11 +120,9 @@ def _make_step(translator: Translator):
         logits = ban(logits, model.banned_ids)
         best = tf.reduce_max(logits, axis=-1)
         log_probs = best - tf.reduce_logsumexp(logits, axis=-1)
-        ranks = tf.argsort(
-            tf.argsort(tf.where(mask, -log_probs, math.inf)), stable=True
-        )
-        valid = target_ids != PAD_ID
-        observed = heuristic(log_probs, mask, valid, iteration)
+        order = tf.argsort(tf.where(mask, -log_probs, math.inf))
+        ranks = tf.argsort(order, stable=True) + 1
+        observed = heuristic(log_probs, mask, target_ids != PAD_ID, iteration)
         wanted, truth = logits[mask], target_ids[mask]
         # [n, vocabulary] -> [n, temperatures]
         sums = tf.stack(
@@ -117,7 +132,7 @@ def _make_step(translator: Translator):
         confidence = tf.exp(best[mask][:, tf.newaxis] * inverse - sums)
         right = tf.gather(wanted, truth, batch_dims=1)[:, tf.newaxis]
         is_right = tf.argmax(wanted, axis=-1, output_type=tf.int32) == truth
-        return ranks + 1, is_right, confidence, sums - right * inverse, observed
+        return ranks, is_right, confidence, sums - right * inverse, observed
 
     return step
 
@@ -136,31 +151,50 @@ def _one_sentence_a_row(source_ids, decoder_ids) -> dict[str, tf.Tensor]:
     }
 
 
+def best_temperature(predictions: Predictions) -> float:
+    """Returns the one of `TEMPERATURES` with the smallest loss."""
+    return TEMPERATURES[int(predictions.loss.mean(axis=0).argmin())]
+
+
 def summarize(predictions: Predictions, temperature: float) -> dict[str, Any]:
     """Summarises reliability at one of `TEMPERATURES`.
 
     Returns:
-        `loss` in nats; `all`, a list `by_iteration` and one `by_rank` with groups as
-        `reliability` returns them; groups of ranks begin with `RANKS`.
+        `temperature`, `loss` in nats, and `groups`: what `reliability` returns, by
+        `all`, `pass 1`, ..., `rank 1`, ...
     """
     column = TEMPERATURES.index(temperature)
-    confidence, right = predictions.confidence[:, column], predictions.is_right
-    group = np.searchsorted(RANKS, predictions.rank, side="right")
+    frame = pd.DataFrame(
+        {
+            "pass": [f"pass {number}" for number in predictions.iteration],
+            "first": np.searchsorted(RANKS, predictions.rank, side="right") - 1,
+            "confidence": predictions.confidence[:, column],
+            "right": predictions.is_right,
+        }
+    )
+    groups = {"all": frame, **dict(iter(frame.groupby("pass")))}
+    groups |= {_ranks(number): part for number, part in frame.groupby("first")}
     return {
         "temperature": temperature,
         "loss": float(predictions.loss[:, column].mean()),
-        "all": reliability(confidence, right),
-        "by_iteration": [
-            reliability(confidence[chosen], right[chosen])
-            for t in range(1, NUM_PASSES + 1)
-            if (chosen := predictions.iteration == t).any()
-        ],
-        "by_rank": [
-            {"first_rank": first, **reliability(confidence[chosen], right[chosen])}
-            for number, first in enumerate(RANKS, start=1)
-            if (chosen := group == number).any()
-        ],
+        "groups": {
+            name: reliability(part.confidence.to_numpy(), part.right.to_numpy())
+            for name, part in groups.items()
+        },
     }
+
+
+def _ranks(number: int) -> str:
+    """Names a group of ranks.
+
+    >>> _ranks(0), _ranks(4), _ranks(5)
+    ('rank 1', 'ranks 9 to 16', 'ranks from 17')
+    """
+    first, *later = RANKS[number:]
+    if not later:
+        return f"ranks from {first}"
+    last = later[0] - 1
+    return f"rank {first}" if first == last else f"ranks {first} to {last}"
 
 
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> dict[str, Any]:
@@ -183,13 +217,9 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> dict[str, Any]:
     """
     numbers = np.minimum((confidence * NUM_BINS).astype(int), NUM_BINS - 1)
     bins = [
-        [
-            int(chosen.sum()),
-            float(confidence[chosen].mean()),
-            float(is_right[chosen].mean()),
-        ]
-        for number in range(NUM_BINS)
-        if (chosen := numbers == number).any()
+        [int(chosen.sum()), *(float(x[chosen].mean()) for x in (confidence, is_right))]
+        for number in np.unique(numbers)
+        for chosen in [numbers == number]
     ]
     error = sum(count * abs(mean - share) for count, mean, share in bins)
     return {
@@ -199,8 +229,3 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> dict[str, Any]:
         "ece": error / len(confidence),
         "bins": bins,
     }
-
-
-def best_temperature(predictions: Predictions) -> float:
-    """Returns the one of `TEMPERATURES` with the smallest loss."""
-    return TEMPERATURES[int(predictions.loss.mean(axis=0).argmin())]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.paper_figures import reliability
+from benchmarks.paper_figures.reliability import tempered
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures import reliability
-from cmlm_tf.evaluation.figures.temperature import tempered
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.translate.loading import load_translator
 from tests.modeling.small import sentence_batch
@@ -69,31 +69,20 @@ def test_forced_unmasking_is_that_of_a_plain_loop(translator):
     for array in (rows, expected):
         array[:] = array[np.lexsort(np.round(array[:, ::-1], 3).T)]
     np.testing.assert_allclose(rows, expected, rtol=1e-3, atol=1e-4)
-
-
-def test_a_text_without_a_pair_that_fits_is_told(translator):
     with pytest.raises(UserError, match="probabilities: no pair of sentences fits"):
         reliability.predict_references(translator, ["", "a house"], ["Hund", ""])
 
 
-def test_expected_calibration_error_by_its_definition():
-    rng = np.random.default_rng(1)
-    confidence, right = rng.uniform(size=200), rng.uniform(size=200) < 0.4
-    confidence[0] = 1.0
-    result = reliability.reliability(confidence, right)
-    error = 0.0
-    for low in range(10):
-        inside = [
-            (c, r)
-            for c, r in zip(confidence, right, strict=True)
-            if low / 10 <= c < (low + 1) / 10 or (low == 9 and c == 1.0)
-        ]
-        mean = sum(c for c, _ in inside) / len(inside)
-        share = sum(r for _, r in inside) / len(inside)
-        error += abs(mean - share) * len(inside) / 200
-    assert result["ece"] == pytest.approx(error)
-    assert result["accuracy"] == pytest.approx(right.mean())
-    assert sum(cells[0] for cells in result["bins"]) == result["count"] == 200
+def test_expected_calibration_error_by_hand():
+    """Bins of 0.1; 1.0 lies in the last, and 0.3 in the one that it begins."""
+    confidence = np.array([0.32, 0.3, 0.95, 1.0, 0.91])
+    result = reliability.reliability(
+        confidence, np.array([True, False, True, True, False])
+    )
+    expected = [[2, 0.31, 0.5], [3, 2.86 / 3, 2 / 3]]
+    np.testing.assert_allclose(result["bins"], expected)
+    assert result["ece"] == pytest.approx((2 * 0.19 + 3 * 0.86 / 3) / 5)
+    assert result["accuracy"] == 0.6 and result["count"] == 5
 
 
 def test_a_summary_groups_by_pass_and_by_rank():
@@ -109,11 +98,14 @@ def test_a_summary_groups_by_pass_and_by_rank():
     summary = reliability.summarize(found, 1.0)
     column = reliability.TEMPERATURES.index(1.0)
     assert summary["loss"] == pytest.approx(found.loss[:, column].mean())
-    assert [group["count"] for group in summary["by_iteration"]] == [20, 20]
-    firsts = [group["first_rank"] for group in summary["by_rank"]]
-    assert firsts == [1, 2, 3, 5, 9, 17]
-    counts = [group["count"] for group in summary["by_rank"]]
-    assert counts == [2, 2, 4, 8, 16, 8]
+    counts = {name: group["count"] for name, group in summary["groups"].items()}
+    assert counts == {
+        **{"all": 40, "pass 1": 20, "pass 2": 20, "rank 1": 2, "rank 2": 2},
+        **{"ranks 3 to 4": 4, "ranks 5 to 8": 8, "ranks 9 to 16": 16},
+        "ranks from 17": 8,
+    }
+    accuracy = found.is_right[[0, 20]].mean()
+    assert summary["groups"]["rank 1"]["accuracy"] == accuracy
     best = reliability.best_temperature(found)
     losses = found.loss.mean(axis=0)
     assert losses[reliability.TEMPERATURES.index(best)] == losses.min()
