@@ -12,9 +12,9 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.initialization import check_sizes, initialize_from
+from cmlm_tf.modeling.layers import dtype_policy
 from cmlm_tf.modeling.model_dir import (
     ROLES,
-    dtype_policy,
     load_model,
     model_sizes,
     read_description,
