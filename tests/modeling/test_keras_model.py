@@ -56,9 +56,10 @@ def test_a_config_makes_a_model_of_the_same_shapes(role, dtype):
 
 
 @ROLES
-def test_the_summary_shows_layers_shapes_and_weights(role):
+def test_the_summary_shows_layers_shapes_and_weights(role, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     model, lines = MAKE[role](), []
-    model.summary(print_fn=lambda text, **_: lines.append(text))
+    model.summary(line_length=110, print_fn=lambda text, **_: lines.append(text))
     text = "\n".join(lines)
     width, length = CONFIG.model_dim, CONFIG.max_length
     shapes = {"SharedEmbedding": width, "Encoder": width, "Decoder": width}
