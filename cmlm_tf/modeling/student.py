@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import keras
 import tensorflow as tf
 
 from cmlm_tf.modeling.compaction import (
@@ -49,6 +50,7 @@ class SourceCache(NamedTuple):
     valid: tf.Tensor
 
 
+@keras.saving.register_keras_serializable("cmlm_tf")
 class ConditionalMaskedLM(Transformer):
     """A Transformer whose decoder sees the whole, partly masked target."""
 

@@ -1,6 +1,5 @@
 """Updates against plain gradients; many in one call against single ones."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -38,6 +37,12 @@ def dataset(count):
     return tf.data.Dataset.from_generator(lambda: batches(count), output_signature=spec)
 
 
+def train(training, data, calls):
+    iterator = iter(training.distributed(data))
+    for _ in range(calls):
+        training.update(iterator)
+
+
 class UpdateTest(tf.test.TestCase, parameterized.TestCase):
     @pytest.fixture(autouse=True)
     def _setup(self, tmp_path):
@@ -53,42 +58,41 @@ class UpdateTest(tf.test.TestCase, parameterized.TestCase):
     def trained(self, updates, updates_per_call, dropout):
         """Returns what is trained, and its first weights."""
         training = self.built(updates_per_call, dropout)
-        first = [weight.numpy() for weight in training.trainable_variables]
-        training.fit(
-            dataset(updates), steps_per_epoch=updates, shuffle=False, verbose=0
-        )
+        first = [weight.numpy() for weight in training.model.trainable_variables]
+        train(training, dataset(updates), updates // updates_per_call)
         return training, first
 
     def test_many_updates_in_a_call_are_those_of_many_calls(self):
         (one, _), (three, _) = (self.trained(6, calls, 0.1) for calls in (1, 3))
         for trained in (one, three):
-            self.assertEqual(trained.optimizer.iterations, 6)
+            self.assertEqual(trained.optimizer.step, 6)
         for left, right in zip(
             one.model.variables + one.optimizer.variables,
             three.model.variables + three.optimizer.variables,
             strict=True,
         ):
             np.testing.assert_array_equal(left, right, err_msg=left.path)
-        self.assertAllClose(one.means(), three.means(), rtol=1e-5)
-        self.assertEqual(one.means()["targets_per_step"], _ROWS * _LENGTH)
+        self.assertAllClose(one.measured(), three.measured(), rtol=1e-5)
+        self.assertEqual(one.measured()["targets"], 6 * _ROWS * _LENGTH)
 
     def test_first_update_follows_the_plain_gradient(self):
         """Adam's first step, epsilon aside, is its rate in the gradient's direction."""
         training, first = self.trained(1, 1, dropout=0.0)
-        after = [weight.numpy() for weight in training.trainable_variables]
-        for weight, value in zip(training.trainable_variables, first, strict=True):
+        weights = training.model.trainable_variables
+        after = [weight.numpy() for weight in weights]
+        for weight, value in zip(weights, first, strict=True):
             weight.assign(value)
         batch = next(batches(1))
         with tf.GradientTape() as tape:
-            sums, counts = training.sums(batch, training=True), training.counts(batch)
+            sums = training.objective.sums(training.model, batch, training=True)
+            counts = training.objective.counts(batch)
             loss = sums["token_loss"] / counts["masked"]
             loss += 0.1 * sums["length_loss"] / counts["sentences"]
         gradients = [
-            tf.convert_to_tensor(gradient)
-            for gradient in tape.gradient(loss, training.trainable_variables)
+            tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, weights)
         ]
         clipped = [g / max(1.0, tf.linalg.global_norm(gradients)) for g in gradients]
-        rate = float(training.optimizer._learning_rate(0))
+        rate = float(training.optimizer._schedule(0))
         for old, new, gradient in zip(first, after, clipped, strict=True):
             # A gradient that is zero but for rounding has no sign.
             clear = np.abs(gradient) > 1e-6
@@ -97,19 +101,19 @@ class UpdateTest(tf.test.TestCase, parameterized.TestCase):
                 new[clear], expected[clear], rtol=0, atol=rate / 50
             )
 
-    def test_an_odd_rest_of_dev_batches_counts_too(self):
-        training = self.built(2, dropout=0.0)
-        ends = []
-        note = keras.callbacks.LambdaCallback(
-            on_test_batch_end=lambda batch, logs: ends.append(batch)
-        )
-        data = dataset(3).apply(tf.data.experimental.assert_cardinality(3))
-        training.evaluate(data, callbacks=[note], verbose=0)
-        whole = training.means()
-        self.assertLen(ends, 2)
+    def test_an_evaluation_is_over_all_batches_and_leaves_what_was_measured(self):
+        training, _ = self.trained(2, 2, dropout=0.0)
+        before, begun = training.measured(), []
+        found = training.evaluate(dataset(3), lambda: begun.append(1))
+        self.assertLen(begun, 3)
+        self.assertEqual(training.measured(), before)
         expected = []
         for batch in batches(3):
-            sums, counts = training.sums(batch, False), training.counts(batch)
-            expected.append((sums["token_loss"], counts["masked"]))
-        total, masked = np.sum(expected, axis=0)
-        self.assertAllClose(whole["token_loss"], total / masked, rtol=1e-5)
+            sums = training.objective.sums(training.model, batch, False)
+            counts = training.objective.counts(batch)
+            expected.append((sums["token_loss"], counts["masked"], counts["targets"]))
+        total, masked, targets = np.sum(expected, axis=0)
+        self.assertAllClose(found["token_loss"], total / masked, rtol=1e-5)
+        self.assertEqual(found["targets"], targets)
+        training.reset()
+        self.assertEqual(set(training.measured().values()), {0.0})
