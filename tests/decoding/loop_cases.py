@@ -40,12 +40,19 @@ def unmask(
 ):
     """Decodes with the table model; heuristic and strategy go by name."""
     options = {"max_iterations": MAX_ITERATIONS, "trace": True} | options
+    of_loop = {"initial_ids", "candidates_per_sentence"} & options.keys()
+    of_loop = {name: options.pop(name) for name in of_loop}
+    rule = heuristics.HEURISTICS[heuristic](setting)
+    strategy = strategies.STRATEGIES[strategy]()
+    unmasking = loop.Unmasking(rule, strategy, **options)
+    return run(make_predict_fn(sources), valid, unmasking, **of_loop)
+
+
+def run(predict_fn, valid, unmasking, **kwargs):
+    """Calls the loop with the ids of the table model."""
     return loop.iterative_unmask(
-        make_predict_fn(sources),
-        valid,
-        heuristics.HEURISTICS[heuristic](setting),
-        strategies.STRATEGIES[strategy](),
+        *(predict_fn, valid, unmasking),
         mask_id=table_model.MASK_ID,
         pad_id=table_model.PAD_ID,
-        **options,
+        **kwargs,
     )

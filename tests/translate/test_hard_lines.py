@@ -10,7 +10,7 @@ from cmlm_tf.data.subwords import MODEL_TYPES, SubwordModel, train_subword_model
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
-from cmlm_tf.translate.bulk import translate_file
+from cmlm_tf.translate.whole_files import translate_file
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from tests import tiny_models
