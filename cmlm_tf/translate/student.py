@@ -78,7 +78,7 @@ class StudentTranslator(Translator):
         self, options: UnmaskingOptions, inputs: tuple, likely_length: int
     ) -> Candidates:
         """Runs one function, and again if targets were longer than is likely."""
-        decode = _Decode(self.passes, _kind(options))
+        decode = Decode(self.passes, _kind(options))
         length = self._shapes.static_length(likely_length)
         result = self._to_arrays(decode, *inputs, length)
         longest = result.lengths.max()
@@ -96,7 +96,7 @@ class StudentTranslator(Translator):
     ) -> Candidates:
         """Runs two functions; the first one says how long the targets are."""
         kind = _kind(options)
-        start, unmask = _Start(self.passes, kind), _Unmask(self.passes, kind)
+        start, unmask = Start(self.passes, kind), Unmask(self.passes, kind)
         cache, lengths = self._graphs.run(start, sources, references)
         length = self._shapes.static_length(int(lengths.numpy().max()))
         return self._to_arrays(unmask, cache, lengths, *settings, length)
@@ -129,7 +129,7 @@ class StudentTranslator(Translator):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Start:
+class Start:
     """From sources to the cache and the target lengths."""
 
     passes: Passes
@@ -149,7 +149,7 @@ class _Start:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Unmask:
+class Unmask:
     """From the cache and the target lengths to all candidates."""
 
     passes: Passes
@@ -183,7 +183,7 @@ class _Unmask:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Decode:
+class Decode:
     """From sources to all candidates."""
 
     passes: Passes
@@ -192,8 +192,8 @@ class _Decode:
     def __call__(
         self, source_ids: tf.Tensor, references: tf.Tensor | None, *rest: Any
     ) -> Candidates:
-        cache, lengths = _Start(self.passes, self.kind)(source_ids, references)
-        return _Unmask(self.passes, self.kind)(cache, lengths, *rest)
+        cache, lengths = Start(self.passes, self.kind)(source_ids, references)
+        return Unmask(self.passes, self.kind)(cache, lengths, *rest)
 
 
 def _kind(options: UnmaskingOptions) -> UnmaskingOptions:

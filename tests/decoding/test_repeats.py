@@ -1,7 +1,5 @@
 """Tests of the loop that forbids repeats within a pass."""
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
@@ -71,25 +69,12 @@ class ForbidRepeatsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(loop_cases.EVERY_COMBINATION)
     def test_equals_a_plain_python_loop(self, heuristic, strategy):
         rows = loop_cases.random_rows(heuristic, num_rows=100)
-        result = tf.nest.map_structure(
-            lambda x: x.numpy(), unmask(heuristic, strategy, *rows)
+        loop_cases.assert_equals_oracle(
+            unmask(heuristic, strategy, *rows),
+            *(rows, heuristic, strategy),
+            predict_row=predict_row,
+            forbid_repeats=True,
         )
-        for row, (size, source, setting) in enumerate(zip(*rows, strict=True)):
-            states = oracle.unmask_row(
-                functools.partial(predict_row, source),
-                size,
-                heuristic,
-                setting,
-                strategy,
-                loop_cases.MAX_ITERATIONS,
-                forbid_repeats=True,
-            )
-            self.assertEqual(result.num_iterations[row], len(states) - 1)
-            self.assertEqual(result.token_ids[row, :size].tolist(), states[-1][0])
-            self.assertEqual(result.log_probs[row, :size].tolist(), states[-1][1])
-            for t, (_, _, masked) in enumerate(states[1:]):
-                mask = np.flatnonzero(result.trace.mask[row, t])
-                self.assertEqual(set(mask.tolist()), masked)
 
     @parameterized.parameters(*loop_cases.SETTINGS)
     def test_no_pass_writes_a_repeat(self, heuristic):

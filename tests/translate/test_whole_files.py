@@ -14,8 +14,8 @@ from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.translate import whole_files
-from cmlm_tf.translate.whole_files import translate_file
 from cmlm_tf.translate.options import UnmaskingOptions
+from cmlm_tf.translate.whole_files import translate_file
 from tests import tiny_models
 from tests.commands import ROOT, run_command
 from tests.tiny_models import model_dir
