@@ -1,12 +1,11 @@
 """Beam search over an autoregressive model; a beam of one is greedy search.
 
-The rule is that of common toolkits. Among the `2 * beam_size` best
-continuations of a sentence's hypotheses, those that end with EOS and rank in
-the upper half finish; the best others live on. No hypothesis is empty. A
-sentence is done when `beam_size` hypotheses have finished, when its limit is
-reached (then EOS is the only continuation) or when no living hypothesis can beat
-the best finished one. Finished hypotheses compete by log-probability over
-length penalty.
+The rule is that of common toolkits. Among the `2 * beam` best continuations of a
+sentence's hypotheses, those that end with EOS and rank in the upper half finish; the
+best others live on. No hypothesis is empty. A sentence is done when `beam` hypotheses
+have finished, when its limit is reached (then EOS is the only continuation) or when no
+living hypothesis can beat the best finished one. Finished hypotheses compete by
+log-probability over length penalty.
 """
 
 from collections.abc import Callable
@@ -135,7 +134,7 @@ def beam_search(
         The best hypothesis of every sentence.
     """
     static = max_steps is not None
-    times = tf.reduce_max(limits) + 1 if max_steps is None else max_steps
+    times = max_steps or tf.reduce_max(limits) + 1
     state = _initial_state(cache, tf.size(limits), times, beam)
 
     def body(state: _State) -> tuple[_State]:
@@ -289,15 +288,14 @@ def _shape_invariants(state: _State) -> Any:
     """Lets the live sentences and the cache's times vary."""
 
     def free(tensor: tf.Tensor) -> tf.TensorShape:
-        shape = tensor.shape.as_list()
-        return tf.TensorShape([None] * min(len(shape), 3) + shape[3:])
+        rank = tensor.shape.rank
+        return tf.TensorShape([None] * min(rank, 3) + tensor.shape.as_list()[3:])
 
-    invariants = tf.nest.map_structure(free, state)
-    keep = tf.nest.map_structure(lambda x: x.shape, state)
-    return invariants._replace(
-        last_ids=tf.TensorShape([None, state.last_ids.shape[1]]),
-        log_probs=tf.TensorShape([None, state.log_probs.shape[1]]),
-        history=tf.TensorShape([None, state.history.shape[1], None]),
-        ancestors=tf.TensorShape([None, state.ancestors.shape[1], None]),
-        result=keep.result,
+    beam = state.last_ids.shape[1]
+    return tf.nest.map_structure(free, state)._replace(
+        last_ids=tf.TensorShape([None, beam]),
+        log_probs=tf.TensorShape([None, beam]),
+        history=tf.TensorShape([None, beam, None]),
+        ancestors=tf.TensorShape([None, beam, None]),
+        result=tf.nest.map_structure(lambda x: x.shape, state.result),
     )

@@ -18,7 +18,7 @@ from cmlm_tf.decoding.scores import length_normalized_score
 from cmlm_tf.decoding.strategies import UpdateMaskedSub, UpdateStrategy
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
-Heuristic = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+HeuristicFn = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Unmasking:
             rewrite a token.
     """
 
-    heuristic: Heuristic
+    heuristic: HeuristicFn
     strategy: UpdateStrategy = UpdateMaskedSub()
     max_iterations: int | tf.Tensor | None = None
     drop_losing_candidates: bool = False
@@ -186,13 +186,8 @@ def iterative_unmask(
     (state,) = tf.while_loop(
         lambda state: tf.reduce_any(_is_active(state)), one_pass, (state,)
     )
-    return UnmaskResult(
-        state.token_ids,
-        state.log_probs,
-        state.num_iterations,
-        state.dropped,
-        state.trace or None,
-    )
+    kept = state.token_ids, state.log_probs, state.num_iterations, state.dropped
+    return UnmaskResult(*kept, state.trace or None)
 
 
 def _initial_state(

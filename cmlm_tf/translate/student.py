@@ -129,15 +129,34 @@ class StudentTranslator(Translator):
 
 
 @dataclasses.dataclass(frozen=True)
-class Start:
-    """From sources to the cache and the target lengths."""
+class _Step:
+    """A part of the decoding, and all that its graph depends on.
+
+    Attributes:
+        passes: of the student.
+        kind: the options; what enters as a tensor does not count.
+    """
 
     passes: Passes
     kind: UnmaskingOptions
 
+
+class Start(_Step):
+    """From sources to the cache and the target lengths."""
+
     def __call__(
         self, source_ids: tf.Tensor, references: tf.Tensor | None
     ) -> tuple[SourceCache, tf.Tensor]:
+        """Encodes sources.
+
+        Args:
+            source_ids: int32 `[batch, sources]`, each ends in EOS, PAD behind.
+            references: int32 `[batch]`, lengths of references, or None to predict
+                the lengths.
+
+        Returns:
+            The cache, and int32 `[batch, candidates]`, 0 where there is none.
+        """
         student, kind = self.passes.student, self.kind
         cache, logits = student.start(source_ids)
         if references is None:
@@ -148,12 +167,8 @@ class Start:
         return cache, tf.where(cache.valid[:, 0, tf.newaxis], lengths, 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Unmask:
+class Unmask(_Step):
     """From the cache and the target lengths to all candidates."""
-
-    passes: Passes
-    kind: UnmaskingOptions
 
     def __call__(
         self,
@@ -161,8 +176,17 @@ class Unmask:
         lengths: tf.Tensor,
         setting: tf.Tensor,
         max_iterations: tf.Tensor,
-        static_length: int | None,
+        length: int | None,
     ) -> Candidates:
+        """Unmasks all candidates.
+
+        Args:
+            cache: of `Start`.
+            lengths: of `Start`.
+            setting: float32 scalar, T, K or tau.
+            max_iterations: int32 scalar.
+            length: of the target grid where shapes are static, or None.
+        """
         candidates = lengths.shape[1] or tf.shape(lengths)[1]
         unmasking = Unmasking(
             HEURISTICS[self.kind.heuristic](setting),
@@ -178,20 +202,17 @@ class Unmask:
             unmasking,
             mask_id=MASK_ID,
             pad_id=PAD_ID,
-            length=static_length,
+            length=length,
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Decode:
+class Decode(_Step):
     """From sources to all candidates."""
-
-    passes: Passes
-    kind: UnmaskingOptions
 
     def __call__(
         self, source_ids: tf.Tensor, references: tf.Tensor | None, *rest: Any
     ) -> Candidates:
+        """Calls `Start` and `Unmask`, which say what the arguments are."""
         cache, lengths = Start(self.passes, self.kind)(source_ids, references)
         return Unmask(self.passes, self.kind)(cache, lengths, *rest)
 
