@@ -4,8 +4,7 @@ The rule is that of common toolkits. Among the `2 * beam` best continuations of 
 sentence's hypotheses, those that end with EOS and rank in the upper half finish; the
 best others live on. No hypothesis is empty. A sentence is done when `beam` hypotheses
 have finished, when its limit is reached (then EOS is the only continuation) or when no
-living hypothesis can beat the best finished one. Finished hypotheses compete by
-log-probability over length penalty.
+living one can beat the best finished one, by log-probability over length penalty.
 """
 
 from collections.abc import Callable

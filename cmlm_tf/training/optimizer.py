@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.packed_weights import pack, unpack
+from cmlm_tf.modeling.packed_weights import from_vector, to_vector
 from cmlm_tf.training.distribution import assign
 
 
@@ -75,13 +75,13 @@ class Adam(keras.optimizers.Optimizer):
     @property
     def averages(self) -> list[tf.Tensor]:
         """The moving averages of the weights, in the order of the weights."""
-        return unpack(tf.convert_to_tensor(self._average), self._weights)
+        return from_vector(tf.convert_to_tensor(self._average), self._weights)
 
     def read_state(self) -> AdamState:
         """Returns what the variables hold."""
         return AdamState(
             tf.convert_to_tensor(self.iterations),
-            pack(self._weights),
+            to_vector(self._weights),
             tf.convert_to_tensor(self._mean),
             tf.convert_to_tensor(self._square),
             tf.convert_to_tensor(self._average),
@@ -89,7 +89,7 @@ class Adam(keras.optimizers.Optimizer):
 
     def write_state(self, state: AdamState) -> None:
         """Writes the variables; call it in every replica."""
-        weights = unpack(state.weights, self._weights)
+        weights = from_vector(state.weights, self._weights)
         assign(
             [
                 self.iterations,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.packed_weights import pack, unpack
+from cmlm_tf.modeling.packed_weights import from_vector, to_vector
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
@@ -276,7 +276,7 @@ class TrainingModel(keras.Model, abc.ABC):
 
     def _write_progress(self, progress: _Progress) -> None:
         self.optimizer.write_state(progress.optimizer)
-        assign(self._seeds, unpack(progress.seeds, self._seeds))
+        assign(self._seeds, from_vector(progress.seeds, self._seeds))
         self._record(progress.sums, progress.counts, self.steps_per_execution)
 
     def _measure(self, batch: Batch) -> None:
@@ -291,7 +291,7 @@ class TrainingModel(keras.Model, abc.ABC):
     def _read_progress(self) -> _Progress:
         progress = _Progress(
             self.optimizer.read_state(),
-            pack(self._seeds),
+            to_vector(self._seeds),
             tf.zeros([len(self.terms)]),
             tf.zeros([len(self._units)]),
         )
@@ -324,10 +324,10 @@ class TrainingModel(keras.Model, abc.ABC):
         Returns:
             float32 `[weights + terms]` and the next seeds.
         """
-        values = unpack(weights, self.trainable_variables)
+        values = from_vector(weights, self.trainable_variables)
         mapping = [
             *zip(self.trainable_variables, values, strict=True),
-            *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
+            *zip(self._seeds, from_vector(seeds, self._seeds), strict=True),
         ]
         by_unit = self._by_unit(counts)
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
@@ -341,8 +341,8 @@ class TrainingModel(keras.Model, abc.ABC):
                 ]
             )
         gradient = tape.gradient(loss, values)
-        seeds = pack([scope.get_current_value(seed) for seed in self._seeds])
-        return pack([*gradient, _listed(sums, self.terms)]), seeds
+        seeds = to_vector([scope.get_current_value(seed) for seed in self._seeds])
+        return to_vector([*gradient, _listed(sums, self.terms)]), seeds
 
     def _next_progress(
         self,

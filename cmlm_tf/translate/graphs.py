@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import tensorflow as tf
 
-from cmlm_tf.modeling.packed_weights import pack
+from cmlm_tf.modeling.packed_weights import to_vector
 
 
 class GraphFunction(Protocol, Hashable):
@@ -93,7 +93,7 @@ class _Joined:
         result = self._function(*args)
         self.layouts[_shapes(args)] = _Layout(result)
         tensors = [x for x in tf.nest.flatten(result) if x is not None]
-        return pack([tf.bitcast(x, tf.int32) for x in tensors])
+        return to_vector([tf.bitcast(x, tf.int32) for x in tensors])
 
 
 class _Layout:
