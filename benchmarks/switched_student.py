@@ -80,7 +80,7 @@ class SwitchedPasses(Passes):
         tokens = (Compaction if "no_padding" in self._on else WholeGrid)(valid)
         last_layer = "wanted_last_layer" in self._on
         chosen = Compaction(wanted) if last_layer else tokens
-        states = self._states(targets, valid, tokens, chosen)
+        states = self._states(targets, valid, (tokens, chosen))
         if "wanted_logits" in self._on and not last_layer:
             chosen = Compaction(wanted)
             states = chosen.select_from(tokens, states)

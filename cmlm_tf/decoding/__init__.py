@@ -25,6 +25,8 @@ probable token at each position and its log-probability; see `iterative_unmask`.
 How the rules order positions is in ranking.py; top_k.py is the beam search's.
 """
 
+# ruff: noqa: F401  (what is imported here is offered)
+
 from cmlm_tf.decoding.beam_search import Beam, BeamResult, beam_search
 from cmlm_tf.decoding.candidates import Candidates, best_candidate, unmask_candidates
 from cmlm_tf.decoding.forced import Forced
@@ -52,32 +54,3 @@ from cmlm_tf.decoding.strategies import (
     UpdateMasked,
     UpdateMaskedSub,
 )
-
-__all__ = [
-    "HEURISTICS",
-    "STRATEGIES",
-    "Beam",
-    "BeamResult",
-    "Candidates",
-    "CombThresh",
-    "FcombThresh",
-    "Forced",
-    "MaskPredict",
-    "MaskPredictFixedK",
-    "RowwiseHeuristic",
-    "Thresh",
-    "UnmaskResult",
-    "UnmaskTrace",
-    "Unmasking",
-    "UpdateAll",
-    "UpdateMasked",
-    "UpdateMaskedSub",
-    "beam_search",
-    "best_candidate",
-    "iterative_unmask",
-    "length_beam",
-    "length_normalized_score",
-    "oracle_lengths",
-    "unmask_candidates",
-    "weaker_repeats",
-]

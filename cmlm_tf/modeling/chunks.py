@@ -47,6 +47,9 @@ def take(x: Any, places: tf.Tensor | None) -> Any:
     return tf.nest.map_structure(read, x)
 
 
+DoFn = Callable[[tf.Tensor | None, int | None], Any]
+
+
 class ChunkSize(NamedTuple):
     """How much one call may take.
 
@@ -60,7 +63,7 @@ class ChunkSize(NamedTuple):
 
 
 def in_chunks(
-    do: Callable[[tf.Tensor | None, int | None], Any],
+    do: DoFn,
     wanted: tf.Tensor,
     sizes: Sequence[ChunkSize | None],
     empty: Any,
@@ -96,14 +99,13 @@ def in_chunks(
     bounded = [size for size in sizes if size is not None]
     if not bounded:
         return do(None, None)
-    queue = _queue(wanted, weights, max(size.places for size in bounded))
+    queue = _Queue(wanted, weights, max(size.places for size in bounded))
 
     def one_chunk(start: tf.Tensor, values: Any) -> tuple[tf.Tensor, Any]:
-        left, weight_left = queue.left(start)
+        left = queue.num_wanted - start
+        weight_left = queue.upto[-1] - queue.before(start)
 
-        def smallest_of(
-            size: ChunkSize | None, *larger: ChunkSize | None
-        ) -> tuple[tf.Tensor, Any]:
+        def smallest_of(size: ChunkSize | None, *larger: ChunkSize | None) -> Any:
             chunk = partial(_do_chunk, do, queue, size, start, values)
             if size is None or not larger:
                 return chunk()
@@ -124,28 +126,23 @@ def in_chunks(
     return tf.nest.map_structure(lambda x: x[: wanted.shape[0]], values)
 
 
-class _Queue(NamedTuple):
-    """The wanted places in order, behind them places that only fill a chunk up.
+class _Queue:
+    """The wanted places in order, and behind them `total`, which fills a chunk up."""
 
-    Attributes:
-        total: the number of all places.
-        num_wanted: int32 scalar.
-        order: int32 `[queue]`, the places; `total` behind the wanted ones.
-        upto: int32 `[queue]`, what the places up to each weigh together.
-    """
-
-    total: int
-    num_wanted: tf.Tensor
-    order: tf.Tensor
-    upto: tf.Tensor
+    def __init__(self, wanted: tf.Tensor, weights: tf.Tensor | None, room: int):
+        self.total = wanted.shape[0]
+        size = self.total + room
+        self.order = wanted_places(wanted, size)
+        self.num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
+        # What fills up weighs nothing.
+        if weights is None:
+            self.upto = tf.minimum(tf.range(1, size + 1), self.num_wanted)
+        else:
+            self.upto = tf.cumsum(tf.gather(tf.pad(weights, [[0, 1]]), self.order))
 
     def before(self, start: tf.Tensor) -> tf.Tensor:
         """Returns the weight of all in front of a place of the queue."""
         return tf.where(start > 0, tf.gather(self.upto, tf.maximum(start - 1, 0)), 0)
-
-    def left(self, start: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns how many wanted places are left, and their weight."""
-        return self.num_wanted - start, self.upto[-1] - self.before(start)
 
     def chunk(self, start: tf.Tensor, size: ChunkSize) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the places of the next chunk, and how many of them are wanted."""
@@ -156,25 +153,8 @@ class _Queue(NamedTuple):
         return tf.where(fits, places, self.total), taken
 
 
-def _queue(wanted: tf.Tensor, weights: tf.Tensor | None, room: int) -> _Queue:
-    """Lists what is wanted, with room behind it for a chunk."""
-    size = wanted.shape[0] + room
-    order = wanted_places(wanted, size)
-    num_wanted = tf.reduce_sum(tf.cast(wanted, tf.int32))
-    # What fills up weighs nothing.
-    if weights is None:
-        upto = tf.minimum(tf.range(1, size + 1), num_wanted)
-    else:
-        upto = tf.cumsum(tf.gather(tf.pad(weights, [[0, 1]]), order))
-    return _Queue(wanted.shape[0], num_wanted, order, upto)
-
-
 def _do_chunk(
-    do: Callable[[tf.Tensor | None, int | None], Any],
-    queue: _Queue,
-    size: ChunkSize | None,
-    start: tf.Tensor,
-    values: Any,
+    do: DoFn, queue: _Queue, size: ChunkSize | None, start: tf.Tensor, values: Any
 ) -> tuple[tf.Tensor, Any]:
     """Returns where the next chunk starts, and the values after this one."""
     if size is None:

@@ -32,7 +32,8 @@ MOST_LOGITS = 2**28
 CHUNK_TOKENS = (512, 2048, 8192)
 CHUNK_LOGITS = (512, 2048)
 
-PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, ...]]
+Values = tuple[tf.Tensor, ...]
+PredictFn = Callable[[tf.Tensor, tf.Tensor], Values]
 
 
 class Targets(NamedTuple):
@@ -48,7 +49,7 @@ class Targets(NamedTuple):
     cache: SourceCache
     ids: tf.Tensor
     wanted: tf.Tensor
-    given: tuple[tf.Tensor, ...]
+    given: Values
 
     @property
     def num_candidates(self) -> int | tf.Tensor:
@@ -92,7 +93,7 @@ class Passes(abc.ABC):
         """
         reader = reader or best_reader(self.student.banned_ids)
 
-        def predict(input_ids: tf.Tensor, wanted: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def predict(input_ids: tf.Tensor, wanted: tf.Tensor) -> Values:
             ids = _grouped(input_ids, num_candidates)
             is_wanted = _grouped(wanted, num_candidates)
             targets = Targets(cache, ids, is_wanted, reader.given)
@@ -101,39 +102,28 @@ class Passes(abc.ABC):
         return predict
 
     @abc.abstractmethod
-    def _predict_active(
-        self, targets: Targets, reader: Reader
-    ) -> tuple[tf.Tensor, ...]:
+    def _predict_active(self, targets: Targets, reader: Reader) -> Values:
         """Returns what is read, `[sentences, candidates, length]`."""
 
     def _states(
-        self,
-        targets: Targets,
-        valid: tf.Tensor,
-        tokens: Compaction,
-        queried: Compaction,
+        self, targets: Targets, valid: tf.Tensor, streams: tuple[Compaction, Compaction]
     ) -> tf.Tensor:
-        """Runs the decoder.
+        """Runs the decoder; see `run_decoder` for the streams.
 
         Args:
             targets: sentences, each with a wanted position or to be ignored.
             valid: bool `[rows, length]`, what may be looked at.
-            tokens: of the rows' grid, what goes through the decoder.
-            queried: what goes through the rest of the last layer, too.
-
-        Returns:
-            float `[queried, model_dim]`.
+            streams: what goes through the decoder, and through its last layer.
         """
         ids = grid_of(targets.ids)
         positions = tf.zeros_like(ids) + tf.range(tf.shape(ids)[1])
-        x = self.student.embedding(tokens.pack(ids), tokens.pack(positions))
-        sources = targets.cache.valid
+        x = self.student.embedding(*map(streams[0].pack, (ids, positions)))
         return run_decoder(
             self.student.decoder,
             targets.cache.memory,
             x,
-            (tokens, queried),
-            (valid[:, None, None, :], sources[:, None, None, :]),
+            streams,
+            (valid[:, None, None, :], targets.cache.valid[:, None, None, :]),
             targets.num_candidates,
         )
 
@@ -143,14 +133,14 @@ class Passes(abc.ABC):
         given: Sequence[tf.Tensor],
         reader: Reader,
         places: tf.Tensor | None,
-    ) -> tuple[tf.Tensor, ...]:
+    ) -> Values:
         """Reads at places of a stream of states, or everywhere."""
         logits = self.student.embedding.logits(take(states, places))
         return reader.read(logits, *(take(values, places) for values in given))
 
     def _grids(
         self, queried: Compaction, read: Sequence[tf.Tensor], targets: Targets
-    ) -> tuple[tf.Tensor, ...]:
+    ) -> Values:
         """Brings what was read back to `[sentences, candidates, length]`."""
         grids = map(queried.unpack, read)
         return tuple(_grouped(grid, targets.num_candidates) for grid in grids)
@@ -169,9 +159,7 @@ class DynamicPasses(Passes):
         super().__init__(student)
         self._most = max(most_logits // student.config.vocab_size, 1)
 
-    def _predict_active(
-        self, targets: Targets, reader: Reader
-    ) -> tuple[tf.Tensor, ...]:
+    def _predict_active(self, targets: Targets, reader: Reader) -> Values:
         active = tf.where(tf.reduce_any(targets.wanted, axis=[1, 2]))
         some = self._predict(take(targets, tf.cast(active[:, 0], tf.int32)), reader)
         return tuple(
@@ -181,12 +169,12 @@ class DynamicPasses(Passes):
             for new in some
         )
 
-    def _predict(self, targets: Targets, reader: Reader) -> tuple[tf.Tensor, ...]:
+    def _predict(self, targets: Targets, reader: Reader) -> Values:
         """Returns what is read of sentences that all have a wanted position."""
         valid = targets.valid()
         tokens = Compaction(valid)
         wanted = Compaction(grid_of(targets.wanted))
-        states = self._states(targets, valid, tokens, wanted)
+        states = self._states(targets, valid, (tokens, wanted))
         given = [wanted.pack(grid_of(values)) for values in targets.given]
         read = in_pieces(
             partial(self._read, states, given, reader),
@@ -229,15 +217,11 @@ class StaticPasses(Passes):
         """Returns the form whose results depend on nothing else to the last bit."""
         return cls(student, CHUNK_TOKENS[-1:], CHUNK_LOGITS[-1:])
 
-    def _predict_active(
-        self, targets: Targets, reader: Reader
-    ) -> tuple[tf.Tensor, ...]:
+    def _predict_active(self, targets: Targets, reader: Reader) -> Values:
         ids, wanted = targets.ids, targets.wanted
         active = tf.reduce_any(wanted, axis=[1, 2])
 
-        def predict_some(
-            sentences: tf.Tensor | None, capacity: int | None
-        ) -> tuple[tf.Tensor, ...]:
+        def predict_some(sentences: tf.Tensor | None, capacity: int | None) -> Values:
             some = take(targets, sentences)
             if sentences is not None:  # Some only fill the chunk up.
                 is_there = (sentences < tf.size(active))[:, None, None]
@@ -255,12 +239,12 @@ class StaticPasses(Passes):
 
     def _predict(
         self, targets: Targets, reader: Reader, capacity: int | None
-    ) -> tuple[tf.Tensor, ...]:
+    ) -> Values:
         """Returns what is read of at most `capacity` subwords, or of the grid."""
         valid = targets.valid()
         tokens = WholeGrid(valid) if capacity is None else Compaction(valid, capacity)
         # Nothing is gained by a shorter stream for the last layer.
-        states = self._states(targets, valid, tokens, tokens)
+        states = self._states(targets, valid, (tokens, tokens))
         given = [tokens.pack(grid_of(values)) for values in targets.given]
         is_wanted = tokens.pack(grid_of(targets.wanted)) & tokens.filled
         read = in_chunks(

@@ -147,16 +147,7 @@ class Start(_Step):
     def __call__(
         self, source_ids: tf.Tensor, references: tf.Tensor | None
     ) -> tuple[SourceCache, tf.Tensor]:
-        """Encodes sources.
-
-        Args:
-            source_ids: int32 `[batch, sources]`, each ends in EOS, PAD behind.
-            references: int32 `[batch]`, lengths of references, or None to predict
-                the lengths.
-
-        Returns:
-            The cache, and int32 `[batch, candidates]`, 0 where there is none.
-        """
+        """Encodes sources; takes the references' lengths, int32 `[batch]`, if given."""
         student, kind = self.passes.student, self.kind
         cache, logits = student.start(source_ids)
         if references is None:
@@ -178,15 +169,7 @@ class Unmask(_Step):
         max_iterations: tf.Tensor,
         length: int | None,
     ) -> Candidates:
-        """Unmasks all candidates.
-
-        Args:
-            cache: of `Start`.
-            lengths: of `Start`.
-            setting: float32 scalar, T, K or tau.
-            max_iterations: int32 scalar.
-            length: of the target grid where shapes are static, or None.
-        """
+        """Unmasks what `Start` returns; a length is given for static shapes."""
         candidates = lengths.shape[1] or tf.shape(lengths)[1]
         unmasking = Unmasking(
             HEURISTICS[self.kind.heuristic](setting),
