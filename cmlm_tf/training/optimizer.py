@@ -7,7 +7,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.packed_weights import pack, unpack
+from cmlm_tf.modeling.packed_weights import from_vector, to_vector
 from cmlm_tf.training.distribution import assign
 
 #: Of Vaswani et al. (2017), section 5.3.
@@ -73,7 +73,7 @@ class Adam:
     @property
     def averages(self) -> list[tf.Tensor]:
         """The moving averages of the weights, in the order of the weights."""
-        return unpack(tf.convert_to_tensor(self.variables[-1]), self._weights)
+        return from_vector(tf.convert_to_tensor(self.variables[-1]), self._weights)
 
     @property
     def learning_rate(self) -> float:
@@ -83,12 +83,14 @@ class Adam:
     def read_state(self) -> AdamState:
         """Returns what the variables hold."""
         vectors = map(tf.convert_to_tensor, self.variables[-3:])
-        return AdamState(tf.convert_to_tensor(self.step), pack(self._weights), *vectors)
+        return AdamState(
+            tf.convert_to_tensor(self.step), to_vector(self._weights), *vectors
+        )
 
     def write_state(self, state: AdamState) -> None:
         """Writes the variables; call it in every replica."""
         step, weights, *vectors = state
-        assign(self.variables, [step, *unpack(weights, self._weights), *vectors])
+        assign(self.variables, [step, *from_vector(weights, self._weights), *vectors])
 
     def next_state(self, state: AdamState, gradient: tf.Tensor) -> AdamState:
         """Returns the state after one more update.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.packed_weights import pack, unpack
+from cmlm_tf.modeling.packed_weights import from_vector, to_vector
 from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.training.distribution import add_over_replicas, assign
 from cmlm_tf.training.inputs import Batch
@@ -88,7 +88,7 @@ class Updates:
         """Returns what the variables hold."""
         progress = Progress(
             self._optimizer.read_state(),
-            pack(self._seeds),
+            to_vector(self._seeds),
             tf.convert_to_tensor(self.totals),
         )
         # To read a variable has no device of its own; a loop would keep the value on
@@ -98,7 +98,7 @@ class Updates:
     def write(self, progress: Progress) -> None:
         """Writes the variables; call it in every replica."""
         self._optimizer.write_state(progress.optimizer)
-        seeds = unpack(progress.seeds, self._seeds)
+        seeds = from_vector(progress.seeds, self._seeds)
         assign([*self._seeds, self.totals], [*seeds, progress.totals])
 
     def with_counts(self, batch: Batch) -> Batch:
@@ -147,18 +147,18 @@ class Updates:
             float32 `[weights + terms + units]` and the next seeds.
         """
         variables = self._model.trainable_variables
-        values = unpack(weights, variables)
+        values = from_vector(weights, variables)
         mapping = [
             *zip(variables, values, strict=True),
-            *zip(self._seeds, unpack(seeds, self._seeds), strict=True),
+            *zip(self._seeds, from_vector(seeds, self._seeds), strict=True),
         ]
         with keras.StatelessScope(mapping) as scope, tf.GradientTape() as tape:
             tape.watch(values)
             sums = self._objective.sums(self._model, batch, training=True)
             loss = self._loss(sums, batch)
         gradient = tape.gradient(loss, values)
-        seeds = pack([scope.get_current_value(seed) for seed in self._seeds])
-        return pack([*gradient, self._listed(sums, batch)]), seeds
+        seeds = to_vector([scope.get_current_value(seed) for seed in self._seeds])
+        return to_vector([*gradient, self._listed(sums, batch)]), seeds
 
     def _loss(self, sums: Scalars, batch: Batch) -> tf.Tensor:
         """Divides this replica's sums by the counts of all replicas."""

@@ -13,9 +13,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.translate import bulk
-from cmlm_tf.translate.bulk import translate_file
+from cmlm_tf.translate import whole_files
 from cmlm_tf.translate.options import UnmaskingOptions
+from cmlm_tf.translate.whole_files import translate_file
 from tests import tiny_models
 from tests.commands import ROOT, run_command
 from tests.tiny_models import model_dir
@@ -76,7 +76,7 @@ class TranslateFileTest(tf.test.TestCase, parameterized.TestCase):
         lines = ["the cat sees " * 20, "a house"] * 3
         self.source.write_text("".join(f"{line}\n" for line in lines), "utf-8")
         with (
-            unittest.mock.patch.object(bulk, "LINES_PER_CHUNK", 2),
+            unittest.mock.patch.object(whole_files, "LINES_PER_CHUNK", 2),
             self.assertLogs(level="WARNING") as logs,
         ):
             self.translate()

@@ -2,24 +2,20 @@
 
 import contextlib
 import dataclasses
-import functools
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any
 
 from absl import logging
 
-from cmlm_tf.data.text_files import is_utf8, one_line, open_by_suffix, read_lines
+from cmlm_tf.data.text_files import is_utf8, line_writer, one_line, read_lines
 from cmlm_tf.errors import UserError
 from cmlm_tf.translate.results import Candidate, Translation
 from cmlm_tf.translate.translator import Translator
-from cmlm_tf.utils.files import atomic_write, errors_named, is_special
+from cmlm_tf.utils.files import is_special
 from cmlm_tf.utils.progress import Progress
-from cmlm_tf.utils.streams import stdout_errors
+from cmlm_tf.utils.streams import stdin_path
 
 #: Lines translated together: enough to sort them into batches of like length.
 LINES_PER_CHUNK = 4096
@@ -97,13 +93,6 @@ def _candidate_record(candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def stdin_path() -> str:
-    """Returns the path under which stdin can be read."""
-    if sys.stdin is None:
-        raise UserError("stdin is closed")
-    return "/dev/stdin"
-
-
 def _num_lines(source: str, references: str | None) -> int | None:
     """Counts the lines and checks the references, unless one can be read but once."""
     if is_special(source) or (references and is_special(references)):
@@ -130,33 +119,3 @@ def _chunks(
             return
         yield chunk, part if references else None
         done += len(chunk)
-
-
-@contextlib.contextmanager
-def line_writer(path: str | None) -> Iterator[Callable[[str], None]]:
-    """Yields what writes a line, to a file that appears whole at the end or to stdout.
-
-    Its errors name the file.
-    """
-    if path is None:
-        sys.stdout.reconfigure(  # type: ignore[union-attr]
-            encoding="utf-8", newline="\n"
-        )
-        with stdout_errors():
-            os.write(sys.stdout.fileno(), b"")  # Fails at once where it is closed.
-        yield functools.partial(_write_line, sys.stdout, stdout_errors)
-        return
-    named = functools.partial(errors_named, path)
-    with (
-        named(),
-        atomic_write(path) as temporary,
-        open_by_suffix(temporary, "wt", encoding="utf-8", newline="\n") as file,
-    ):
-        yield functools.partial(_write_line, file, named)
-
-
-def _write_line(
-    file: TextIO, errors: Callable[[], AbstractContextManager], line: str
-) -> None:
-    with errors():
-        print(line, file=file)
