@@ -4,8 +4,8 @@ Compilation is counted apart. The floating-point operations of the matrix
 products are compared with the rate of one large product on the same device.
 
 Examples:
-  python -m benchmarks.training --config=configs/en_de_base.py:student
-  python -m benchmarks.training --config=configs/grammar.py:teacher \
+  python -m benchmarks.training --config=en_de_base:student
+  python -m benchmarks.training --config=toy:teacher \
       --vocab_size=1000 --updates=20 --config.data.tokens_per_batch=2048
 """
 
@@ -16,11 +16,11 @@ import ml_collections
 import numpy as np
 import tensorflow as tf
 from absl import flags
-from ml_collections import config_flags
 
 from benchmarks.flag_checks import check_writable
 from benchmarks.timing import device_names
 from cmlm_tf.commands import cli
+from cmlm_tf.commands.config_flag import define_config_flag
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
@@ -31,7 +31,7 @@ from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.utils.json_files import write_json
 
-_CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
+_CONFIG = define_config_flag()
 _FIRST_ID = 300
 _VOCAB_SIZE = flags.DEFINE_integer(
     "vocab_size", 32_000, "Subwords.", lower_bound=_FIRST_ID + 1
@@ -49,7 +49,6 @@ _DISTRIBUTE = flags.DEFINE_enum(
     "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
 )
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
-flags.mark_flag_as_required("config")
 
 _WARM_UP_CALLS = 2
 
