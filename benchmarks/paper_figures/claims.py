@@ -262,8 +262,8 @@ def half_interval(counts: Any, deviations: Any) -> float:
     >>> round(half_interval([100], [2.0]), 3)
     0.392
     """
-    counts, deviations = np.array(counts, float), np.array(deviations, float)
-    return _NORMAL * float(np.sqrt(counts @ deviations**2)) / max(counts.sum(), 1.0)
+    variance = np.dot(counts, np.square(deviations))
+    return float(_NORMAL * np.sqrt(variance) / max(sum(counts), 1))
 
 
 def _apart(more: Difference, less: Difference) -> Difference:

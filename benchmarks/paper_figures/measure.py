@@ -132,20 +132,18 @@ def taus_around(
 
     for aim in (0.95 * target, 1.05 * target):
         measure((aim + 1.2) / 3.2)
-    step = 1 / 3.2
-    while not min(tried.values()) <= target <= max(tried.values()):
+    step, is_new = 1 / 3.2, True
+    while is_new and not min(tried.values()) <= target <= max(tried.values()):
         too_fast = min(tried.values()) > target
         aim, end = (0.95, max(tried)) if too_fast else (1.05, min(tried))
-        if measure(_place(end) + step * (aim * target - tried[end])) is None:
-            break
-        step *= 2
-    while all(abs(found - target) > near / 4 for found in tried.values()):
+        found = measure(_place(end) + step * (aim * target - tried[end]))
+        step, is_new = 2 * step, found is not None
+    while is_new and all(abs(found - target) > near / 4 for found in tried.values()):
         slow = min(tau for tau, found in tried.items() if found < target)
         fast = max(tau for tau, found in tried.items() if found > target)
         share = (target - tried[slow]) / (tried[fast] - tried[slow])
         found = measure(_place(slow) + share * (_place(fast) - _place(slow)))
-        if found is None or abs(found - target) <= near:
-            break
+        is_new = found is not None and abs(found - target) > near
     return dict(sorted(tried.items(), reverse=True))
 
 
