@@ -23,7 +23,9 @@ from tests.benchmarks.paper_figures.tiny_run import (
 from tests.commands import run_command
 
 
-@pytest.mark.parametrize("name", ["claims", "measure", "page", "points", "reliability"])
+@pytest.mark.parametrize(
+    "name", ["compare", "measure", "page", "points", "reliability"]
+)
 def test_examples(name):
     module = importlib.import_module(f"benchmarks.paper_figures.{name}")
     assert doctest.testmod(module).failed == 0
