@@ -23,15 +23,17 @@ from tests.benchmarks.paper_figures.tiny_run import (
 from tests.commands import run_command
 
 
-@pytest.mark.parametrize("name", ["claims", "measure", "page", "points", "reliability"])
+@pytest.mark.parametrize(
+    "name", ["compare", "measure", "page", "points", "reliability"]
+)
 def test_examples(name):
     module = importlib.import_module(f"benchmarks.paper_figures.{name}")
     assert doctest.testmod(module).failed == 0
 
 
-def test_an_interrupted_run_continues_and_repeats_nothing(folder):
+def test_an_interrupted_run_continues_and_repeats_nothing(runs):
     """19 decodings were finished; each point is one file of the cache."""
-    first, second, third = folder.counts
+    folder, (first, second, third) = runs
     outputs = list((folder / "cache").rglob("output.pkl"))
     assert (first, third) == (19, 0)
     assert first + second == len(outputs)
