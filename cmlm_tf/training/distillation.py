@@ -168,12 +168,12 @@ def _check_unchanged(corpus: Corpus, partial: Path, journal: Journal) -> None:
     if corpus.fingerprint() != journal.settings["corpus_fingerprint"]:
         raise UserError(
             f"{corpus.name}: changed while it was translated; bring back what it was, "
-            f"or remove {partial} to begin anew"
+            f"or remove {partial} to start over"
         )
     if hash_lines(source for source, _ in corpus) != sha256_file(partial / SOURCE_FILE):
         raise UserError(
             f"{partial / SOURCE_FILE}: holds other lines than {corpus.name}, which was "
-            f"changed for a time; remove {partial} to begin anew"
+            f"changed for a time; remove {partial} to start over"
         )
 
 
