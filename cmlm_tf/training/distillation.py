@@ -83,16 +83,8 @@ def distill(
         raise UserError(f"{output_dir}: a comma would divide the corpus's description")
     options = BeamOptions(beam_size, length_penalty)
     corpus = open_corpus(config.data.train)
-    teacher = read_description(teacher_dir, "teacher")
-    settings = {
-        "teacher_weights_sha256": teacher["weights_sha256"],
-        "teacher_subword_sha256": teacher["subword_sha256"],
-        "beam_size": beam_size,
-        "length_penalty": length_penalty,
-        "batch_size": batch_size,
-        "dtype": dtype,
-        "package_version": cmlm_tf.__version__,
-    }
+    settings = _settings(teacher_dir, options)
+    settings |= {"batch_size": batch_size, "dtype": dtype}
 
     def make_translate_fn() -> TranslateFn:
         translator = load_translator(
@@ -103,6 +95,17 @@ def distill(
     chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
     distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)
     return f"files:{Path(output_dir) / SOURCE_FILE},{Path(output_dir) / TARGET_FILE}"
+
+
+def _settings(teacher_dir: str | Path, options: BeamOptions) -> dict[str, Any]:
+    teacher = read_description(teacher_dir, "teacher")
+    return {
+        "teacher_weights_sha256": teacher["weights_sha256"],
+        "teacher_subword_sha256": teacher["subword_sha256"],
+        "beam_size": options.beam_size,
+        "length_penalty": options.length_penalty,
+        "package_version": cmlm_tf.__version__,
+    }
 
 
 def _translate(
