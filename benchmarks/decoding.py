@@ -45,7 +45,8 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.plots import STAMPS
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
+from cmlm_tf.modeling.layers import dtype_policy
+from cmlm_tf.modeling.model_dir import LoadedModel, load_model
 from cmlm_tf.pretrained import EN_DE_TEST
 from cmlm_tf.translate.loading import make_translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions

@@ -18,7 +18,7 @@ from absl import flags
 
 from benchmarks import flag_checks
 from benchmarks.decoding_text import draw_batches, pairs_within
-from benchmarks.switched_student import SwitchedStudent, variants
+from benchmarks.switched_student import SwitchedPasses, variants
 from benchmarks.systems import Batch, System, student_system
 from benchmarks.timing import describe_machine, line_of, measure_in_turn
 from cmlm_tf.commands import cli
@@ -90,7 +90,7 @@ def _systems(loaded: LoadedModel) -> dict[str, System]:
             loaded, sentences_per_batch=_BATCH_SIZE.value, xla=False
         )
         if on is not None:
-            translator.model = SwitchedStudent(loaded.model, on)
+            translator.passes = SwitchedPasses(loaded.model, on)
         options = dataclasses.replace(
             flag_checks.parse_unmasking(_SETTING.value),
             length_beam=_LENGTH_BEAM.value,

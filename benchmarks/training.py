@@ -12,7 +12,6 @@ Examples:
 import json
 import time
 
-import keras
 import ml_collections
 import numpy as np
 import tensorflow as tf
@@ -29,7 +28,7 @@ from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
-from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.utils.json_files import write_json
 
 _CONFIG = define_config_flag()
@@ -106,48 +105,31 @@ def _dataset(config, batch) -> tf.data.Dataset:
     return with_decoder_inputs(dataset, config.role, config.seed)
 
 
-class _Clock(keras.callbacks.Callback):
-    """Notes when each call was made, and waits for the first two and the last."""
-
-    def __init__(self):
-        super().__init__()
-        self.times = []
-
-    def on_train_begin(self, logs=None):
-        self.times.append(time.perf_counter())
-
-    def on_train_batch_end(self, batch, logs=None):
-        if len(self.times) <= _WARM_UP_CALLS:
-            self.model.means()  # waits
-        self.times.append(time.perf_counter())
-
-    def on_train_end(self, logs=None):
-        self.model.means()
-        self.times[-1] = time.perf_counter()
-
-
 def _measure(
     training: TrainingModel,
     config: ml_collections.ConfigDict,
     batch: dict[str, np.ndarray],
 ) -> dict[str, float]:
-    clock, updates_per_call = _Clock(), config.training.steps_per_execution
+    """Times calls; waits for those that warm up, and for the last."""
+    updates_per_call = config.training.steps_per_execution
     calls = -(-_UPDATES.value // updates_per_call)
-    training.fit(
-        _dataset(config, batch),
-        steps_per_epoch=(_WARM_UP_CALLS + calls) * updates_per_call,
-        callbacks=[clock],
-        shuffle=False,
-        verbose=0,
-    )
-    seconds = clock.times[-1] - clock.times[_WARM_UP_CALLS]
+    batches = iter(training.distributed(_dataset(config, batch)))
+    times = [time.perf_counter()]
+    for _ in range(_WARM_UP_CALLS):
+        training.update(batches)
+        training.measured()  # waits
+        times.append(time.perf_counter())
+    for _ in range(calls):
+        training.update(batches)
+    means = training.measured()
+    seconds = time.perf_counter() - times[-1]
     updates = calls * updates_per_call
     targets = int((batch["target_segments"] > 0).sum())
     return {
-        "first_call_s": clock.times[1] - clock.times[0],
+        "first_call_s": times[1] - times[0],
         "updates_per_second": updates / seconds,
         "target_tokens_per_second": targets * updates / seconds,
-        "loss": training.objective(training.means()),
+        "loss": training.loss(means),
     }
 
 

@@ -1,11 +1,14 @@
 """Tests of cmlm_tf.commands.cli: exit codes and the one line on stderr."""
 
+import doctest
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from cmlm_tf.commands import cli
 
 _PROGRAM = '''
 """Shows a number."""
@@ -249,3 +252,8 @@ def test_reader_that_stops_early(folder):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+def test_its_examples_are_true():
+    # Pytest collects none from commands: two in one process define the same flags.
+    assert doctest.testmod(cli) == (0, 2)
