@@ -11,8 +11,8 @@ project := setup.cfg pyproject.toml cmlm_tf/__init__.py
 
 help:
 	@echo "make demo         install the package, translate with its English-German model"
-	@echo "make tutorial     install the package, train on the small grammar, measure"
-	@echo "make walkthrough  run all commands of docs/walkthrough.md on the small grammar"
+	@echo "make tutorial     install the package, train on a toy corpus, translate, score"
+	@echo "make walkthrough  run all commands of docs/walkthrough.md on a toy corpus"
 	@echo "make test         install the package and run its tests"
 	@echo "make check        lint, formatting, import rules, types, sizes and documents"
 	@echo "make wheel-check  install the wheel elsewhere, go from text to a served model"
@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 	$(python) bin/demo.py --output_dir=demo
 
 tutorial: $(VENV)/.installed
-	$(python) bin/tutorial.py --output_dir=tutorial
+	PATH="$(abspath $(VENV))/bin:$$PATH" examples/tutorial.sh tutorial
 
 test: $(VENV)/.installed-test
 	$(python) -m pytest -n $(PYTEST_WORKERS) --dist worksteal -rs --durations=25

@@ -74,6 +74,8 @@ def _module_of(command: str) -> str | None:
         return installed_commands().get(command)
     module = command.removesuffix(".py").replace("/", ".")
     found = importlib.util.find_spec(module)
+    if found and found.submodule_search_locations:  # as Python's -m has it
+        module += ".__main__"
     return module.replace("bin.", "cmlm_tf.commands.") if found else None
 
 

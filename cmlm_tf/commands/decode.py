@@ -15,9 +15,9 @@ from cmlm_tf.commands import cli
 from cmlm_tf.commands.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.evaluation.trace_page import trace_page
 from cmlm_tf.pretrained import EN_DE_STUDENT
-from cmlm_tf.translate.bulk import translate_file
 from cmlm_tf.translate.calibration import model_files
 from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.whole_files import translate_file
 from cmlm_tf.utils.overwriting import STDIN, STDOUT, refuse_overwriting
 
 _MODEL_DIR = flags.DEFINE_string(
