@@ -8,7 +8,7 @@ from unittest import mock
 
 import tensorflow as tf
 
-from cmlm_tf.commands import demo_run as demo
+from cmlm_tf.commands import demo
 from cmlm_tf.evaluation.bleu import sacre_bleu
 from cmlm_tf.pretrained import EN_DE_STUDENT, EN_DE_TEACHER, EN_DE_TEST
 from cmlm_tf.translate.loading import load_translator
