@@ -73,7 +73,7 @@ class GrpcClient:
             ("grpc.max_receive_message_length", _MAX_MESSAGE),
             # What is larger would not be sent again.
             ("grpc.per_rpc_retry_buffer_size", _MAX_MESSAGE),
-            ("grpc.service_config", _service_config(retries)),
+            ("grpc.service_config", service_config(retries)),
         ]
         self._channel = grpc.insecure_channel(server, options)
         self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
@@ -107,7 +107,7 @@ class GrpcClient:
         return [text.decode("utf-8") for text in array]
 
 
-def _service_config(retries: int) -> str:
+def service_config(retries: int) -> str:
     """Returns gRPC's settings: send again what found the server unavailable."""
     if not retries:
         return "{}"

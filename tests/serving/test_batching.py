@@ -4,23 +4,18 @@ import concurrent.futures
 
 import tensorflow as tf
 
-from tests.serving import batching, exported, server
+from tests.serving import batching, exported
 from tests.serving.exported import LINES, SETTINGS
 
 
 def arrays(batch, options=None):
-    inputs = exported.inputs_of("serving_default", [batch], options)
-    specs = exported.load().signatures["serving_default"].structured_input_signature[1]
-    return {
-        name: tf.constant(values, specs[name].dtype).numpy()
-        for name, values in inputs.items()
-    }
+    return exported.arrays(exported.inputs_of("serving_default", [batch], options))
 
 
 class BatchingTest(tf.test.TestCase):
     def setUp(self):
         super().setUp()
-        self.servable = server.tiny_servable()
+        self.servable = exported.servable()
         self.servable.requests.clear()
         self.servable.failures = 0
         self.batching = batching.Batching(self.servable, timeout=5.0)
