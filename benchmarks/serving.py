@@ -95,8 +95,9 @@ def _ask(address, lines, clients, num_requests, watch=lambda i: None):
 
     Calls `watch` with the number of each request, from 0, when it is sent.
     """
-    from cmlm_tf.serving.grpc_client import GrpcClient
     from cmlm_tf.serving.wire import Refused, Unavailable
+
+    from cmlm_tf.serving.grpc_client import GrpcClient
 
     with GrpcClient(address, "student") as client:
 

@@ -6,7 +6,6 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.data.grammar import grammar_pairs
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import UnmaskingOptions
@@ -29,21 +28,15 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SETTINGS)
     def test_translations_are_those_of_the_translator(self, heuristic):
-        setting = SETTINGS[heuristic]
-        expected = translate(LINES, heuristic=heuristic, setting=setting)
-        options = {"heuristic": heuristic, "setting": setting}
-        self.assert_same(call("serving_default", [LINES], options), expected)
+        expected = exported.translations(heuristic)
+        options = {"heuristic": heuristic, "setting": SETTINGS[heuristic]}
+        outputs = call("serving_default", [LINES], options)
+        self.assert_same(outputs, expected)
+        if heuristic == "comb_thresh":  # The default, with its default setting.
+            self.assertEqual(call("text_only", [LINES]), outputs)
         for line, translation in zip(LINES, expected, strict=True):
             alone = call("serving_default", [[line]], options)
             self.assert_same(alone, [translation])
-
-    def test_sentences_of_the_grammar(self):
-        pairs = grammar_pairs("test", size=60)
-        lines = [source for source, _ in pairs if len(source) < MAX_LENGTH - 2]
-        self.assertGreater(len(lines), 5)
-        outputs = call("serving_default", [lines])
-        self.assert_same(outputs, translate(lines))
-        self.assertEqual(call("text_only", [lines]), outputs)
 
     def test_rows_of_one_batch_get_what_each_asks_for(self):
         line = LINES[3]
@@ -141,7 +134,7 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
         for row, ids in enumerate(sources):
             padded[row, : len(ids)] = ids
         outputs = call("decode_ids", [padded])
-        expected = translate(LINES)
+        expected = exported.translations("comb_thresh")
         for row, translation in enumerate(expected):
             length = outputs["length"][row]
             self.assertEqual(length, translation.num_tokens)
