@@ -39,15 +39,6 @@ class Servable:
             self.failures -= 1
             raise tf.errors.UnavailableError(None, None, "try again")
         signature = self.signatures[name or "serving_default"]
-        unknown = set(inputs) - set(signature.inputs)
-        missing = set(signature.inputs) - set(inputs) - set(signature.defaults)
-        if unknown or missing:
-            raise tf.errors.InvalidArgumentError(
-                None,
-                None,
-                "input size does not match signature. Sent extra: "
-                f"{sorted(unknown)}. Missing but required: {sorted(missing)}.",
-            )
         fed = {k: tf.make_ndarray(v) for k, v in signature.defaults.items()} | inputs
         self.requests.append(len(next(iter(inputs.values()))))
         fetched = {

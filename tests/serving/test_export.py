@@ -3,9 +3,6 @@
 import functools
 import json
 import math
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -18,7 +15,8 @@ from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
 from tests import tiny_models
-from tests.serving import exported
+from tests.commands import run_function
+from tests.serving import exported, fresh_process
 from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS
 
 #: Stock TensorFlow Serving links these beside TensorFlow's own.
@@ -38,22 +36,13 @@ def in_a_fresh_process():
         "setting": [setting for setting in SETTINGS.values() for _ in LINES],
     }
     requests = [
-        ["serving_default", exported.inputs_of("serving_default", [batch], given)]
+        exported.inputs_of("serving_default", [batch], given)
         for batch, given in [(LINES, None), (LINES * len(SETTINGS), options)]
     ]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    script = Path(__file__).parent / "fresh_process.py"
-    with tempfile.TemporaryDirectory() as elsewhere:
-        process = subprocess.run(
-            [sys.executable, str(script), str(exported.export_dir())],
-            input=json.dumps(requests),
-            stdout=subprocess.PIPE,
-            env=environment,
-            cwd=elsewhere,
-            text=True,
-            check=True,
-        )
-    return json.loads(process.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = (str(exported.export_dir()), requests, f"{folder}/output")
+        run_function(fresh_process.run, *arguments, log=f"{folder}/log")
+        return json.loads(Path(folder, "output").read_text())
 
 
 def ops_in(path):
