@@ -67,6 +67,22 @@ def option_defaults() -> dict[str, tf.Tensor]:
     return {name: tf.constant([OPTIONS[name]], DTYPES[name]) for name in OPTIONS}
 
 
+def request_inputs(
+    texts: Sequence[str], options: dict[str, Any]
+) -> dict[str, list[Any]]:
+    """Returns all inputs of a request, each with one value for each text.
+
+    The default of an input is one value, and a server that merges requests into
+    batches cannot merge it with the values of several texts.
+
+    >>> inputs = request_inputs(["a", "b"], {"heuristic": "thresh", "setting": 0.5})
+    >>> inputs["text"], inputs["setting"], inputs["length_beam"]
+    (['a', 'b'], [0.5, 0.5], [5, 5])
+    """
+    chosen = {**OPTIONS, **options}
+    return {"text": list(texts), **{n: [v] * len(texts) for n, v in chosen.items()}}
+
+
 def read_request(
     batch_size: tf.Tensor,
     options: dict[str, tf.Tensor],

@@ -21,7 +21,7 @@ CONTEXT.set_forkserver_preload(
         "cmlm_tf.evaluation.report",
         "cmlm_tf.training.distillation",
         "cmlm_tf.training.trainer",
-        "cmlm_tf.translate.bulk",
+        "cmlm_tf.translate.whole_files",
     ]
 )
 

@@ -1,14 +1,19 @@
-"""Loads a SavedModel with TensorFlow alone: fresh_process.py EXPORT < REQUESTS.
-
-Reads a JSON list of [signature, inputs] and writes their outputs as JSON, with the
-names of all ops that TensorFlow itself has.
-"""
+"""What a process does that knows TensorFlow and tensorflow_text, not the package."""
 
 import json
 import sys
+from pathlib import Path
 
 
-def main():
+def run(export, requests, output):
+    """Loads a SavedModel and calls it.
+
+    Args:
+        export: its folder.
+        requests: for each call the inputs of serving_default.
+        output: a file for their outputs, the names of the ops that TensorFlow itself
+            has, and the modules of the package.
+    """
     import tensorflow as tf
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session
@@ -18,27 +23,18 @@ def main():
     )
     import tensorflow_text  # noqa: F401  (the graph has its ops)
 
-    module = tf.saved_model.load(sys.argv[1])
+    function = tf.saved_model.load(export).signatures["serving_default"]
+    specs = function.structured_input_signature[1]
     outputs = []
-    for signature, inputs in json.load(sys.stdin):
-        function = module.signatures[signature]
-        specs = function.structured_input_signature[1]
-        result = function(
-            **{n: tf.constant(v, specs[n].dtype) for n, v in inputs.items()}
-        )
-        outputs.append({name: _plain(value.numpy()) for name, value in result.items()})
+    for inputs in requests:
+        tensors = {n: tf.constant(v, specs[n].dtype) for n, v in inputs.items()}
+        outputs.append({n: _plain(x.numpy()) for n, x in function(**tensors).items()})
     ours = [name for name in sys.modules if name.split(".")[0] == "cmlm_tf"]
-    json.dump(
-        {"outputs": outputs, "core_ops": [op.name for op in ops.op], "ours": ours},
-        sys.stdout,
-    )
+    found = {"outputs": outputs, "core_ops": [op.name for op in ops.op], "ours": ours}
+    Path(output).write_text(json.dumps(found))
 
 
 def _plain(array):
     if array.dtype == object:
         return [value.decode() for value in array.ravel()]
     return array.tolist()
-
-
-if __name__ == "__main__":
-    main()
