@@ -123,6 +123,7 @@ def main() -> None:
         page.write_text(commands_page(), encoding="utf-8")
     folders = (ROOT, ROOT / "docs", ROOT / "results")
     documents = sorted(path for folder in folders for path in folder.glob("*.md"))
+    documents.append(ROOT / "examples" / "tutorial.sh")
     faults = [
         f"{document.relative_to(ROOT)}, line {number}: {fault}"
         for document in documents
