@@ -3,6 +3,8 @@
 import functools
 import json
 import math
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -15,8 +17,7 @@ from cmlm_tf.modeling.model_dir import load_model
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
 from tests import tiny_models
-from tests.commands import run_function
-from tests.serving import exported, fresh_process
+from tests.serving import exported
 from tests.serving.exported import LINES, MAX_LENGTH, SETTINGS
 
 #: Stock TensorFlow Serving links these beside TensorFlow's own.
@@ -39,10 +40,15 @@ def in_a_fresh_process():
         exported.inputs_of("serving_default", [batch], given)
         for batch, given in [(LINES, None), (LINES * len(SETTINGS), options)]
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = (str(exported.export_dir()), requests, f"{folder}/output")
-        run_function(fresh_process.run, *arguments, log=f"{folder}/log")
-        return json.loads(Path(folder, "output").read_text())
+    script = Path(__file__).with_name("fresh_process.py")
+    process = subprocess.run(
+        [sys.executable, script, exported.export_dir()],
+        input=json.dumps(requests),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(process.stdout)
 
 
 def ops_in(path):
