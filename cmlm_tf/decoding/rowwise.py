@@ -6,9 +6,6 @@ import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
 
-#: Stands in for the setting where a row uses another rule; every rule bears it.
-_HARMLESS = 1.0
-
 
 @dataclasses.dataclass(frozen=True)
 class RowwiseHeuristic:
@@ -23,11 +20,12 @@ class RowwiseHeuristic:
     settings: tf.Tensor
 
     def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
+        """Selects the positions that become observed; see `Heuristic`."""
         selected = tf.zeros_like(candidates)
         for number, rule in enumerate(HEURISTICS.values()):
             asked = self.rules == number
-            settings = tf.where(asked, self.settings, _HARMLESS)
+            # Other rules' settings may be none of this one.
+            settings = tf.where(asked, self.settings, float(rule.default))
             choice = rule(settings)(log_probs, candidates, valid, iteration)
             selected |= choice & asked[:, tf.newaxis]
         return selected

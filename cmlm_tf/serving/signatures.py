@@ -18,8 +18,8 @@ from cmlm_tf.serving.requests import (
     read_request,
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
+from cmlm_tf.translate.calibration import SpeedTable
 from cmlm_tf.translate.search import StudentResult
-from cmlm_tf.translate.speed_table import SpeedTable
 
 Tensors = dict[str, tf.Tensor]
 

@@ -6,8 +6,6 @@ import math
 import random
 
 import pytest
-
-from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.speed_search import (
     TOLERANCE,
     find_settings,
@@ -15,6 +13,8 @@ from cmlm_tf.evaluation.speed_search import (
     reachable,
 )
 from cmlm_tf.translate.speed_table import SpeedTable
+
+from cmlm_tf.errors import UserError
 
 TARGETS = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
 

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import tensorflow as tf
+from cmlm_tf.translate.speed_table import Point, SpeedTable
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.serving.requests import option_defaults, read_request
 from cmlm_tf.serving.speed_tables import find_settings, servable
-from cmlm_tf.translate.speed_table import Point, SpeedTable
 
 
 def table(

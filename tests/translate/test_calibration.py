@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 from absl.testing import parameterized
+from cmlm_tf.translate.speed_table import Point, SpeedTable
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.translate.calibration import (
@@ -16,7 +17,6 @@ from cmlm_tf.translate.calibration import (
     load_calibration,
     save_table,
 )
-from cmlm_tf.translate.speed_table import Point, SpeedTable
 from tests.tiny_models import model_dir
 
 POINTS = (Point(1.5, 0.5), Point(3.0, 0.1), Point(6.0, 0.001))

@@ -11,16 +11,9 @@ from absl import logging
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.figures.split import Split
 from cmlm_tf.evaluation.figures.workbench import Workbench
-from cmlm_tf.evaluation.speed_search import (
-    TOLERANCE,
-    NoSettings,
-    find_settings,
-    out_of_reach,
-    reachable,
-)
 from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.translate.calibration import Point, SpeedTable, rising_points
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translate.speed_table import Point, SpeedTable, is_faster
 
 #: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
 #: iteration for a trained student.
@@ -94,9 +87,7 @@ def lengths(bench: Workbench) -> Result:
             options = UnmaskingOptions(heuristic, setting, length_beam=1)
             return bench.iterations(options, bench.test)["speed"]
 
-        points, reached = left_out.find(
-            speed, heuristic, [LENGTHS_SPEED], bench.test, tolerance=0.05
-        )
+        points, reached = left_out.find(speed, heuristic, [LENGTHS_SPEED], bench.test)
         if not reached:
             continue
         nearest = min(points, key=lambda p: abs(p.speedup - LENGTHS_SPEED))
@@ -148,8 +139,7 @@ def passes(bench: Workbench) -> Result:
         }
         table = _speed_table(bench, heuristic, measured)
         for target in PASSES_SPEEDS:
-            if missed := out_of_reach(table.points, heuristic, [target]):
-                left_out.add(bench.test, missed)
+            if not left_out.reached(table.points, [target], bench.test):
                 continue
             options = options_of(bench, heuristic, table.promise(target).setting)
             point = bench.passes(options, bench.test)
@@ -237,9 +227,16 @@ class _LeftOut:
         """What the figure's result says of them: `left_out`, or nothing."""
         return {"left_out": self._reasons} if self._reasons else {}
 
-    def add(self, split: Split, reason: str) -> None:
-        self._reasons.append(f"{split.name}: {reason}")
-        logging.warning("%s: %s; left out", self._figure, self._reasons[-1])
+    def reached(
+        self, points: Sequence[Point], targets: Sequence[float], split: Split
+    ) -> list[float]:
+        """Returns the targets among the points' speeds, and notes the others."""
+        low, high = points[0].speedup, points[-1].speedup
+        if missed := [f"{t:g}" for t in targets if not low <= t <= high]:
+            reason = f"{split.name}: target_speedup {', '.join(missed)}: out of reach"
+            self._reasons.append(f"{reason}, {low:.2f} to {high:.2f}")
+            logging.warning("%s: %s; left out", self._figure, self._reasons[-1])
+        return [target for target in targets if low <= target <= high]
 
     def find(
         self,
@@ -247,17 +244,11 @@ class _LeftOut:
         heuristic: str,
         targets: Sequence[float],
         split: Split,
-        tolerance: float = TOLERANCE,
     ) -> tuple[Sequence[Point], list[float]]:
-        """Returns the points of `find_settings`, and the targets that are reached."""
-        try:
-            points = find_settings(speed, heuristic, targets, tolerance)
-        except NoSettings as error:
-            self.add(split, str(error))
-            return (), []
-        if missed := out_of_reach(points, heuristic, targets):
-            self.add(split, missed)
-        return points, reachable(points, targets)
+        """Returns the points of the settings, and the targets that are reached."""
+        speeds = {setting: speed(setting) for setting in SETTINGS[heuristic]}
+        points = rising_points(heuristic, speeds)
+        return points, self.reached(points, targets, split)
 
 
 def _error(rows: Rows, system: str) -> dict[str, float]:
@@ -270,12 +261,8 @@ def _speed_table(
     bench: Workbench, heuristic: str, measured: Mapping[float, Result]
 ) -> SpeedTable:
     """Makes a table of settings and their points that has no slower ones."""
-    points: list[Point] = []
-    for setting, quality in measured.items():
-        point = Point(quality["slowest"], setting)
-        if not points or is_faster(heuristic, point, points[-1]):
-            points.append(point)
-    return _table(bench, heuristic, points)
+    speeds = {setting: quality["slowest"] for setting, quality in measured.items()}
+    return _table(bench, heuristic, rising_points(heuristic, speeds))
 
 
 def _table(bench: Workbench, heuristic: str, points: Sequence[Point]) -> SpeedTable:
