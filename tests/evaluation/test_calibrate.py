@@ -1,4 +1,4 @@
-"""bin/calibrate.py and bin/decode.py --target_speedup, as a user runs them."""
+"""cmlm-calibrate and cmlm-decode --target_speedup, as a user runs them."""
 
 import errno
 import json
@@ -61,14 +61,49 @@ def _speed(records):
 def test_the_table_holds_what_decoding_gives(calibrated, folder):
     model, report = calibrated
     (table,) = load_calibration(model).tables
+    grid = HEURISTICS["comb_thresh"].grid
     assert table.num_lines == 20
-    assert len(table.points) <= report.num_decodings
+    assert report.num_decodings == len(grid)
+    assert {point.setting for point in table.points} <= set(grid)
     lines = (folder / "dev.en").read_text("utf-8").splitlines()
     translator = tiny_models.translator("student")
-    for point in table.points:
+    for point in table.points[::4]:
         options = UnmaskingOptions(setting=point.setting, length_beam=2)
         translations = translator.translate(lines, options)
         assert _speed([vars(t) for t in translations]) == point.speedup
+    assert sorted(path.name for path in model.glob("*calibration*")) == [
+        "calibration.json"
+    ]
+
+
+def test_an_interrupted_calibration_is_continued(folder, tmp_path):
+    """Also its check, and after a kill while a file was written."""
+    model = shutil.copytree(model_dir("student"), tmp_path / "model")
+    translator = tiny_models.translator("student")
+    translate = mock.Mock(wraps=translator.translate)
+    arguments = (folder / "dev.en", UnmaskingOptions(length_beam=2), _TARGETS)
+    grid = HEURISTICS["comb_thresh"].grid
+    settings = []
+    with mock.patch.object(translator, "translate", translate):
+        for interrupted in (True, True, False):
+            after = 5 if interrupted else 99
+            calls = iter([mock.DEFAULT] * after + [KeyboardInterrupt])
+            translate.reset_mock()
+            translate.side_effect = lambda *_, calls=calls, **__: next(calls)
+            translate.side_effect = _raise_after(after)
+            with contextlib.suppress(KeyboardInterrupt):
+                report = calibrate(translator, model, *arguments, folder / "test.en")
+            done = translate.call_args_list[:after]
+            settings += [(call.args[0][0], call.args[1].setting) for call in done]
+            for name in ("unfinished.12345678.json", "json"):
+                (model / f".calibration.abcdefgh.{name}").touch()
+    assert len(settings) == len(set(settings))
+    dev, test = (
+        (folder / name).read_text("utf-8").splitlines()[0]
+        for name in ("dev.en", "test.en")
+    )
+    assert [setting for line, setting in settings if line == dev] == list(grid)
+    assert {setting for line, setting in settings if line == test} == set(report.found)
 
 
 def test_decoding_by_target_is_decoding_by_its_setting(calibrated, folder):
