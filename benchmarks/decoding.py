@@ -45,7 +45,9 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.plots import STAMPS
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.model_dir import LoadedModel, dtype_policy, load_model
+from cmlm_tf.modeling.layers import dtype_policy
+from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.pretrained import EN_DE_TEST
 from cmlm_tf.translate.loading import make_translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.utils.json_files import write_json
@@ -64,7 +66,9 @@ _TEACHER_LAYERS = flags.DEFINE_list(
     [],
     "Further teachers of random weights, as ENCODER-DECODER layers: 12-1.",
 )
-_CORPUS = flags.DEFINE_string("corpus", "grammar:test?size=500", "Test sentences.")
+_CORPUS = flags.DEFINE_string(
+    "corpus", f"tsv:{EN_DE_TEST}?source=1&target=2", "Test sentences."
+)
 _SETTINGS = flags.DEFINE_list(
     "settings", ["fixed_k:4"], "The student's, as HEURISTIC:SETTING."
 )

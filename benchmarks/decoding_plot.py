@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cmlm_tf.evaluation.plots import SETTINGS, STYLES, save
+from cmlm_tf.evaluation.plots import RC_PARAMS, STYLES, save
 
 Row = Mapping[str, Any]
 
@@ -22,7 +22,7 @@ def plot_decoding(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
 
     systems = list(dict.fromkeys(row["system"] for row in rows))
     with_bleu = any(row["bleu"] is not None for row in rows)
-    with matplotlib.rc_context(SETTINGS):
+    with matplotlib.rc_context(RC_PARAMS):
         figure = Figure(figsize=(9.0 if with_bleu else 5.0, 4.5), layout="constrained")
         axes = figure.subplots(1, 2 if with_bleu else 1, squeeze=False)[0]
         for system, (color, marker), line in zip(
@@ -68,5 +68,5 @@ def _make_logarithmic(axes: Any, name: str) -> None:
     axis = getattr(axes, f"{name}axis")
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())
-    # The usual labels are formulas, which `SETTINGS` shows as they are written.
+    # The usual labels are formulas, which `RC_PARAMS` shows as they are written.
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

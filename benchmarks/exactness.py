@@ -25,15 +25,17 @@ from absl import flags
 from cmlm_tf.commands import cli
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.data.text_files import read_lines
+from cmlm_tf.decoding.candidates import Candidates, unmask_candidates
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.lengths import length_beam
-from cmlm_tf.decoding.loop import UnmaskTrace
+from cmlm_tf.decoding.loop import Unmasking, UnmaskTrace
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.modeling.passes import DynamicPasses, StaticPasses
+from cmlm_tf.special_ids import MASK_ID, PAD_ID
 from cmlm_tf.translate.batches import BatchShapes
-from cmlm_tf.translate.search import StudentResult, unmask_sentences
-from cmlm_tf.translate.translator import as_arrays
+from cmlm_tf.translate.graphs import as_arrays
 from cmlm_tf.utils.json_files import write_json
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "A student.", required=True)
@@ -97,9 +99,10 @@ def _decoder(
     strategy: str,
     plain: bool = False,
     drop: bool = False,
-) -> Callable[[Sequence[Ids]], StudentResult]:
+) -> Callable[[Sequence[Ids]], Candidates]:
     """Returns the function that decodes a batch with a trace."""
     model, setting = loaded.model, _SETTINGS[heuristic]
+    passes = (StaticPasses if plain else DynamicPasses)(model)
 
     @tf.function(
         autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)]
@@ -107,17 +110,21 @@ def _decoder(
     def decode(source_ids):
         cache, logits = model.start(source_ids)
         lengths = length_beam(logits, _LENGTH_BEAM.value)
-        return unmask_sentences(
-            model,
-            cache,
-            lengths,
+        unmasking = Unmasking(
             HEURISTICS[heuristic](setting),
             STRATEGIES[strategy](),
-            max_iterations=_MAX_ITERATIONS,
-            static_length=tf.reduce_max(lengths) + _PADDING if plain else None,
+            _MAX_ITERATIONS,
             drop_losing_candidates=drop,
             forbid_repeats=_FORBID_REPEATS.value,
             trace=True,
+        )
+        return unmask_candidates(
+            passes.predict_fn(cache, _LENGTH_BEAM.value),
+            lengths,
+            unmasking,
+            mask_id=MASK_ID,
+            pad_id=PAD_ID,
+            length=tf.reduce_max(lengths) + _PADDING if plain else None,
         )
 
     shapes = BatchShapes(_BATCH_SIZE.value, model.config.max_length, static=False)
@@ -126,7 +133,7 @@ def _decoder(
 
 def _by_sentence(
     decode: Callable, sources: Sequence[Ids], batch_size: int
-) -> Iterator[StudentResult]:
+) -> Iterator[Candidates]:
     """Yields each sentence's part of the results."""
     for start in range(0, len(sources), batch_size):
         batch = sources[start : start + batch_size]
@@ -136,7 +143,7 @@ def _by_sentence(
 
 
 def _differences(
-    ours: Sequence[StudentResult], others: Iterator[StudentResult], compare: Callable
+    ours: Sequence[Candidates], others: Iterator[Candidates], compare: Callable
 ) -> Iterator[dict]:
     """Yields where two ways differ; raises unless it is a near-tie."""
     for number, (one, other) in enumerate(zip(ours, others, strict=True)):
@@ -148,7 +155,7 @@ def _differences(
         yield {"sentence": number + 1, **near_tie}
 
 
-def _difference(one: StudentResult, other: StudentResult) -> dict | None:
+def _difference(one: Candidates, other: Candidates) -> dict | None:
     """Returns the first pass that differs, with the widest gap of its scores."""
     if (one.lengths != other.lengths).any():
         return {"what": "lengths", "gap": float("inf")}
@@ -171,7 +178,7 @@ def _difference(one: StudentResult, other: StudentResult) -> dict | None:
     return _winners_differ(one, other)
 
 
-def _winners_differ(one: StudentResult, other: StudentResult) -> dict | None:
+def _winners_differ(one: Candidates, other: Candidates) -> dict | None:
     """Compares what is selected, of candidates that both have finished."""
     if one.best == other.best:
         return None

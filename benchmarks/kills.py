@@ -1,6 +1,6 @@
 r"""Kills training and distillation at random moments and compares what comes out.
 
-A small teacher is trained on the grammar, undisturbed and again with `kill -9` at
+A small teacher is trained on the toy corpus, undisturbed and again with `kill -9` at
 random moments, start-up and saving included; likewise its distillation. A run that
 ends before all kills were made is compared and begun anew. The weights, those of
 the last checkpoint and those of the model directory, and the distilled files must
@@ -32,12 +32,13 @@ from benchmarks.killing import (
     run_until_killed,
 )
 from cmlm_tf.commands import cli
+from cmlm_tf.configs import toy
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
-from configs import grammar
+from examples import toy_corpus
 
 _KILLS = flags.DEFINE_integer("kills", 50, "Kills of each.", lower_bound=1)
 _WHAT = flags.DEFINE_multi_enum(
@@ -92,9 +93,11 @@ def main(_) -> None:
 
 
 def _config(folder: Path) -> ml_collections.ConfigDict:
-    config = grammar.get_config("teacher")
-    config.data.train = "grammar:train?size=8000"
-    config.data.dev = "grammar:dev?size=50"
+    sizes = ["--train_pairs=8000", "--other_pairs=50"]
+    toy_corpus.main([f"--output_dir={folder}", *sizes])
+    config = toy.get_config("teacher")
+    config.data.train = f"files:{folder}/train.en,{folder}/train.de"
+    config.data.dev = f"files:{folder}/dev.en,{folder}/dev.de"
     config.data.subword_model = str(folder / "subword.model")
     corpus = open_corpus(config.data.train)
     sentences = (side for pair in corpus for side in pair)

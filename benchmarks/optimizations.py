@@ -18,13 +18,14 @@ from absl import flags
 
 from benchmarks import flag_checks
 from benchmarks.decoding_text import draw_batches, pairs_within
-from benchmarks.switched_student import SwitchedStudent, variants
+from benchmarks.switched_student import SwitchedPasses, variants
 from benchmarks.systems import Batch, System, student_system
 from benchmarks.timing import describe_machine, line_of, measure_in_turn
 from cmlm_tf.commands import cli
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.modeling.model_dir import LoadedModel, load_model
+from cmlm_tf.pretrained import EN_DE_TEST
 from cmlm_tf.translate.loading import make_translator
 from cmlm_tf.utils.json_files import write_json
 
@@ -32,7 +33,9 @@ from cmlm_tf.utils.json_files import write_json
 _OWN = "the package"
 
 _STUDENT_DIR = flags.DEFINE_string("student_dir", None, "A student.", required=True)
-_CORPUS = flags.DEFINE_string("corpus", "grammar:test?size=500", "Test sentences.")
+_CORPUS = flags.DEFINE_string(
+    "corpus", f"tsv:{EN_DE_TEST}?source=1&target=2", "Test sentences."
+)
 _SETTING = flags.DEFINE_string("setting", "fixed_k:4", "As HEURISTIC:SETTING.")
 _LENGTH_BEAM = flags.DEFINE_integer("length_beam", 3, "Length candidates.", 1)
 _LENGTHS = flags.DEFINE_list(
@@ -87,7 +90,7 @@ def _systems(loaded: LoadedModel) -> dict[str, System]:
             loaded, sentences_per_batch=_BATCH_SIZE.value, xla=False
         )
         if on is not None:
-            translator.model = SwitchedStudent(loaded.model, on)
+            translator.passes = SwitchedPasses(loaded.model, on)
         options = dataclasses.replace(
             flag_checks.parse_unmasking(_SETTING.value),
             length_beam=_LENGTH_BEAM.value,

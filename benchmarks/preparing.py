@@ -1,6 +1,6 @@
 r"""Measures what a corpus of millions of pairs costs before the first update.
 
-The corpus is made of the grammar's sentences, joined until they reach a number of
+The corpus is made of the toy corpus's sentences, joined until they reach a number of
 words that is drawn from the lines of a text (without one, from a log-normal
 distribution with the mean of WMT14). Printed are the rate and the memory of
 preparing it, the seconds until the first batch of the prepared corpus, at its start
@@ -23,9 +23,11 @@ from absl import flags
 
 from cmlm_tf.commands import cli
 from cmlm_tf.data.batching import TrainingBatches
-from cmlm_tf.data.corpora import open_corpus, read_lines
+from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
+from cmlm_tf.data.text_files import read_lines
+from examples import toy_corpus
 
 _PAIRS = flags.DEFINE_integer("pairs", 4_500_000, "Sentence pairs.")
 _FOLDER = flags.DEFINE_string("folder", None, "For the corpus.", required=True)
@@ -54,7 +56,9 @@ def main(_) -> None:
 
 def _write_corpus(source: Path, target: Path) -> None:
     rng = random.Random(1)
-    sentences = list(open_corpus(f"grammar:train?size={_SENTENCES}"))
+    toy = source.parent / "toy"
+    toy_corpus.main([f"--output_dir={toy}", f"--train_pairs={_SENTENCES}"])
+    sentences = list(open_corpus(f"files:{toy}/train.en,{toy}/train.de"))
     lengths = _lengths(rng)
     with open(source, "w") as first, open(target, "w") as second:
         for length in itertools.islice(lengths, _PAIRS.value):

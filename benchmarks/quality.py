@@ -20,12 +20,12 @@ from typing import Any
 
 from absl import flags
 
+from benchmarks.cached_points import PointCache
 from benchmarks.flag_checks import check_items, check_writable, parse_unmasking
 from benchmarks.timing import device_names
 from cmlm_tf.commands import cli
 from cmlm_tf.data.corpora import Corpus, open_corpus
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.figures.points import PointStore
 from cmlm_tf.evaluation.sweep import Sweep
 from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
 from cmlm_tf.modeling.model_dir import read_description
@@ -111,14 +111,12 @@ def main(argv: Sequence[str]) -> None:
     systems = list(_systems())
     if not systems:
         raise UserError("--teacher_dir or --student_dir is needed")
-    store = PointStore(points_dir)
-    store.begin(path.stem)
-    store.expected = len(tests) * sum(len(points) for _, points in systems)
+    cache = PointCache(points_dir)
     rows = [
         {"test": name, **row}
         for model_dir, points in systems
         for name, corpus in tests.items()
-        for row in _measure(store, model_dir, corpus, points)
+        for row in _measure(cache, model_dir, corpus, points)
     ]
     write_json(path, {"rows": rows})
     for name in tests:
@@ -127,7 +125,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _measure(
-    store: PointStore, model_dir: str, corpus: Corpus, points: Sequence[Options]
+    cache: PointCache, model_dir: str, corpus: Corpus, points: Sequence[Options]
 ) -> Iterator[dict[str, Any]]:
     """Yields the rows of one system on one test set, and what they depend on."""
     sweep = functools.cache(lambda: _sweep(model_dir, corpus))
@@ -140,7 +138,7 @@ def _measure(
     }
     for point in points:
         key = {**common, "options": dataclasses.asdict(point)}
-        row = store.get(key, lambda point=point: _row(point, sweep().measure(point)))
+        row = cache.get(key, lambda point=point: _row(point, sweep().measure(point)))
         yield {**key, "row": row}
 
 

@@ -4,9 +4,11 @@ from collections.abc import Collection
 
 import tensorflow as tf
 
-from cmlm_tf.modeling.compaction import Compaction, take
-from cmlm_tf.modeling.output import best_tokens
-from cmlm_tf.modeling.student import ConditionalMaskedLM, run_decoder
+from cmlm_tf.modeling.chunks import take
+from cmlm_tf.modeling.compaction import Compaction, WholeGrid
+from cmlm_tf.modeling.output import Reader
+from cmlm_tf.modeling.passes import Passes, Targets, grid_of
+from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.special_ids import PAD_ID
 
 #: What can be left out, by name. The last layer at wanted positions goes with the
@@ -38,67 +40,53 @@ def variants() -> dict[str, frozenset[str]]:
     return {"plain": frozenset(), **alone, **without, "all": every}
 
 
-class SwitchedStudent:
-    """A student whose passes have some of the optimisations; else it is the same."""
+class SwitchedPasses(Passes):
+    """Dynamic passes with some of the optimisations; else they are the same."""
 
-    def __init__(self, model: ConditionalMaskedLM, switched_on: Collection[str]):
+    def __init__(self, student: ConditionalMaskedLM, switched_on: Collection[str]):
         """Takes a student and names of `OPTIMIZATIONS`."""
-        self._model, self._on = model, frozenset(switched_on)
+        super().__init__(student)
+        self._on = frozenset(switched_on)
 
-    def __getattr__(self, name):
-        """Reads everything else off the student."""
-        return getattr(self._model, name)
-
-    def predict_fn(self, cache, num_candidates, static, read_fn=None, **kwargs):
-        """Does what `ConditionalMaskedLM.predict_fn` does with dynamic shapes."""
-        del kwargs
-        assert not static and read_fn is None
-        shares = "shared_sources" in self._on
-        rows_of_memory = 1 if shares else num_candidates
-        cache = tf.nest.map_structure(
-            lambda x: tf.repeat(x, rows_of_memory, axis=0), cache
+    def _predict_active(
+        self, targets: Targets, reader: Reader
+    ) -> tuple[tf.Tensor, ...]:
+        ids, wanted = targets.ids, targets.wanted
+        active = tf.ones_like(wanted[:, 0, 0])
+        if "finished_leave" in self._on:
+            active = tf.reduce_any(wanted, axis=[1, 2])
+        places = tf.where(active)
+        some = take(targets, tf.cast(places[:, 0], tf.int32))
+        if "shared_sources" not in self._on:  # A sentence for each candidate.
+            cache = tf.nest.map_structure(
+                lambda x: tf.repeat(x, targets.num_candidates, axis=0), some.cache
+            )
+            alone = (_alone(grid) for grid in (some.ids, some.wanted))
+            some = Targets(cache, *alone, tuple(map(_alone, some.given)))
+        return tuple(
+            tf.tensor_scatter_nd_update(
+                tf.zeros_like(ids, new.dtype),
+                places,
+                tf.reshape(new, [-1, *tf.unstack(tf.shape(ids))[1:]]),
+            )
+            for new in self._predict(some, reader)
         )
 
-        def predict(input_ids, wanted):
-            rows = tf.range(tf.shape(wanted)[0])
-            by_sentence = tf.reshape(rows, [-1, num_candidates])
-            if "finished_leave" in self._on:
-                has_wanted = tf.reduce_any(tf.gather(wanted, by_sentence), [1, 2])
-                by_sentence = tf.boolean_mask(by_sentence, has_wanted)
-            rows = tf.reshape(by_sentence, [-1])
-            sentences = by_sentence[:, 0] // num_candidates
-            values = self._predict(
-                take(cache, sentences if shares else rows),
-                num_candidates if shares else 1,
-                tf.gather(input_ids, rows),
-                tf.gather(wanted, rows),
-            )
-            return tuple(
-                tf.tensor_scatter_nd_update(
-                    tf.zeros_like(input_ids, new.dtype), rows[:, None], new
-                )
-                for new in values
-            )
-
-        return predict
-
-    def _predict(self, cache, rows_of_memory, input_ids, wanted):
-        """Returns ids and log-probabilities of the rows, right where wanted."""
-        valid = input_ids != PAD_ID
+    def _predict(self, targets: Targets, reader: Reader) -> list[tf.Tensor]:
+        """Returns what is read at all positions, right where wanted."""
+        wanted, valid = grid_of(targets.wanted), grid_of(targets.ids) != PAD_ID
         if "finished_leave" in self._on:
-            valid &= tf.reduce_any(wanted, axis=1, keepdims=True)
-        tokens = Compaction(valid, static="no_padding" not in self._on)
+            valid = targets.valid()
+        tokens = (Compaction if "no_padding" in self._on else WholeGrid)(valid)
         last_layer = "wanted_last_layer" in self._on
         chosen = Compaction(wanted) if last_layer else tokens
-        positions = tf.zeros_like(input_ids) + tf.range(tf.shape(input_ids)[1])
-        model = self._model
-        x = model.embedding(tokens.pack(input_ids), tokens.pack(positions))
-        allowed = valid[:, None, None, :], cache.valid[:, None, None, :]
-        x = run_decoder(
-            model.decoder, cache.memory, x, (tokens, chosen), allowed, rows_of_memory
-        )
+        states = self._states(targets, valid, (tokens, chosen))
         if "wanted_logits" in self._on and not last_layer:
             chosen = Compaction(wanted)
-            x = chosen.select_from(tokens, x)
-        logits = model.embedding.logits(x)
-        return [chosen.unpack(y) for y in best_tokens(logits, model.banned_ids)]
+            states = chosen.select_from(tokens, states)
+        return [chosen.unpack(y) for y in self._read(states, (), reader, None)]
+
+
+def _alone(grid: tf.Tensor) -> tf.Tensor:
+    """Maps `[sentences, candidates, length]` to `[rows, 1, length]`."""
+    return grid_of(grid)[:, tf.newaxis]

@@ -4,24 +4,23 @@ Compilation is counted apart. The floating-point operations of the matrix
 products are compared with the rate of one large product on the same device.
 
 Examples:
-  python -m benchmarks.training --config=configs/en_de_base.py:student
-  python -m benchmarks.training --config=configs/grammar.py:teacher \
+  python -m benchmarks.training --config=en_de_base:student
+  python -m benchmarks.training --config=toy:teacher \
       --vocab_size=1000 --updates=20 --config.data.tokens_per_batch=2048
 """
 
 import json
 import time
 
-import keras
 import ml_collections
 import numpy as np
 import tensorflow as tf
 from absl import flags
-from ml_collections import config_flags
 
 from benchmarks.flag_checks import check_writable
 from benchmarks.timing import device_names
 from cmlm_tf.commands import cli
+from cmlm_tf.commands.config_flag import define_config_flag
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.training.building import build
@@ -29,10 +28,10 @@ from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
 from cmlm_tf.training.matrix_rate import MatrixRate
-from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.utils.json_files import write_json
 
-_CONFIG = config_flags.DEFINE_config_file("config", None, "As for bin/train.py.")
+_CONFIG = define_config_flag()
 _FIRST_ID = 300
 _VOCAB_SIZE = flags.DEFINE_integer(
     "vocab_size", 32_000, "Subwords.", lower_bound=_FIRST_ID + 1
@@ -50,7 +49,6 @@ _DISTRIBUTE = flags.DEFINE_enum(
     "distribute", "one_device", DISTRIBUTIONS, "Devices that train together."
 )
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write as well.")
-flags.mark_flag_as_required("config")
 
 _WARM_UP_CALLS = 2
 
@@ -107,48 +105,31 @@ def _dataset(config, batch) -> tf.data.Dataset:
     return with_decoder_inputs(dataset, config.role, config.seed)
 
 
-class _Clock(keras.callbacks.Callback):
-    """Notes when each call was made, and waits for the first two and the last."""
-
-    def __init__(self):
-        super().__init__()
-        self.times = []
-
-    def on_train_begin(self, logs=None):
-        self.times.append(time.perf_counter())
-
-    def on_train_batch_end(self, batch, logs=None):
-        if len(self.times) <= _WARM_UP_CALLS:
-            self.model.means()  # waits
-        self.times.append(time.perf_counter())
-
-    def on_train_end(self, logs=None):
-        self.model.means()
-        self.times[-1] = time.perf_counter()
-
-
 def _measure(
     training: TrainingModel,
     config: ml_collections.ConfigDict,
     batch: dict[str, np.ndarray],
 ) -> dict[str, float]:
-    clock, updates_per_call = _Clock(), config.training.steps_per_execution
+    """Times calls; waits for those that warm up, and for the last."""
+    updates_per_call = config.training.steps_per_execution
     calls = -(-_UPDATES.value // updates_per_call)
-    training.fit(
-        _dataset(config, batch),
-        steps_per_epoch=(_WARM_UP_CALLS + calls) * updates_per_call,
-        callbacks=[clock],
-        shuffle=False,
-        verbose=0,
-    )
-    seconds = clock.times[-1] - clock.times[_WARM_UP_CALLS]
+    batches = iter(training.distributed(_dataset(config, batch)))
+    times = [time.perf_counter()]
+    for _ in range(_WARM_UP_CALLS):
+        training.update(batches)
+        training.measured()  # waits
+        times.append(time.perf_counter())
+    for _ in range(calls):
+        training.update(batches)
+    means = training.measured()
+    seconds = time.perf_counter() - times[-1]
     updates = calls * updates_per_call
     targets = int((batch["target_segments"] > 0).sum())
     return {
-        "first_call_s": clock.times[1] - clock.times[0],
+        "first_call_s": times[1] - times[0],
         "updates_per_second": updates / seconds,
         "target_tokens_per_second": targets * updates / seconds,
-        "loss": training.objective(training.means()),
+        "loss": training.loss(means),
     }
 
 

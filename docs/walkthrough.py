@@ -15,7 +15,7 @@ from absl import app, flags
 
 ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = flags.DEFINE_string("folder", None, "Where to run.", required=True)
-_SMALL = flags.DEFINE_bool("small", False, "Run on the grammar, in minutes.")
+_SMALL = flags.DEFINE_bool("small", False, "Run on a toy corpus, in minutes.")
 
 _SMALL_MODEL = (
     "--config.model.model_dim=32 --config.model.feed_forward_dim=64 "
@@ -25,13 +25,16 @@ _SMALL_MODEL = (
 )
 #: In place of the first block.
 _SMALL_SETTINGS = f"""
-TRAIN='grammar:train?size=400'
-DEV='grammar:dev?size=40'
-CONFIG=configs/grammar.py
+python {ROOT}/examples/toy_corpus.py --output_dir=. --train_pairs=400 --other_pairs=40
+TRAIN=files:train.en,train.de
+DEV=files:dev.en,dev.de
+CONFIG=toy
 VOCAB_SIZE=600
-TEST_SOURCE=test.en
-TEST_REFERENCE=test.de
-TEST_SENTENCE='My sister is reading a book.'
+TEST_SOURCE=few.en
+TEST_REFERENCE=few.de
+head -n 2 test.en >few.en
+head -n 2 test.de >few.de
+TEST_SENTENCE='The child reads a book.'
 SPEEDS=2
 OTHER_TEACHER='{_SMALL_MODEL}'
 OTHER_STUDENT='{_SMALL_MODEL}'
@@ -46,15 +49,9 @@ def script(text: str, small: bool) -> str:
 
 
 def main(_) -> None:
-    """Writes a small test set if asked for, then runs the blocks."""
+    """Runs the blocks."""
     folder = Path(_FOLDER.value)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("bin", "configs"):
-        if not (folder / name).exists():
-            (folder / name).symlink_to(ROOT / name)
-    if _SMALL.value:
-        (folder / "test.en").write_text("My sister is reading a book.\n\n")
-        (folder / "test.de").write_text("Meine Schwester liest ein Buch.\n\n")
     text = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
     paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": paths, "PYTHONPATH": str(ROOT)}

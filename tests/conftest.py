@@ -36,3 +36,8 @@ def _graphs_are_kept():
     """
     with mock.patch("tensorflow.python.framework.random_seed.set_random_seed"):
         yield
+
+
+def pytest_collection_modifyitems(items):
+    """Leaves out what tf.test.TestCase has under a test's name, and always skips."""
+    items[:] = [item for item in items if item.name != "test_session"]

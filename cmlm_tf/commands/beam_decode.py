@@ -5,9 +5,9 @@ so on. With a teacher's model directory this is distillation: the outputs, joine
 in order, are the target side. Needs the extra `beam`.
 
 Examples:
-  python bin/beam_decode.py --model_dir=teacher/model --input='train.en-*' \
+  cmlm-beam-decode --model_dir=teacher/model --input='train.en-*' \
       --output=train.distilled
-  python bin/beam_decode.py --model_dir=gs://bucket/student ... \
+  cmlm-beam-decode --model_dir=gs://bucket/student ... \
       --beam_options='--runner=DataflowRunner --project=mine --region=europe-west1 \
       --temp_location=gs://bucket/tmp --sdk_container_image=IMAGE'
 """
@@ -46,7 +46,7 @@ def main(_) -> None:
     """Translates and prints the names of the output files."""
     with needs_extra("beam"):
         from cmlm_tf.translate.beam_pipeline import translate_shards
-    refuse_flags(("jsonl", "oracle_references", "trace"), "is of bin/decode.py alone")
+    refuse_flags(("jsonl", "oracle_references", "trace"), "is of cmlm-decode alone")
     for path in translate_shards(
         _INPUT.value,
         _OUTPUT.value,

@@ -74,11 +74,6 @@ def main(_) -> None:
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
-    """Reads speeds.
-
-    >>> _numbers(["2", "3.5"])
-    [2.0, 3.5]
-    """
     try:
         numbers = [float(text) for text in texts]
     except ValueError as error:

@@ -1,10 +1,10 @@
 r"""Translates text with a model directory, student or teacher.
 
 Examples:
-  python bin/decode.py --model_dir=student/model --input=test.en --output=out.de
-  python bin/decode.py --heuristic=mask_predict --num_iterations=10 < test.en
-  python bin/decode.py --target_speedup=4 --trace=out.html < few.en
-  python bin/decode.py --model_dir=teacher/model --beam_size=5 < test.en
+  cmlm-decode --model_dir=student/model --input=test.en --output=out.de
+  cmlm-decode --heuristic=mask_predict --num_iterations=10 < test.en
+  cmlm-decode --target_speedup=4 --trace=out.html < few.en
+  cmlm-decode --model_dir=teacher/model --beam_size=5 < test.en
 """
 
 import functools
@@ -15,9 +15,9 @@ from cmlm_tf.commands import cli
 from cmlm_tf.commands.decoding_flags import decoding_options, define_decoding_flags
 from cmlm_tf.evaluation.trace_page import trace_page
 from cmlm_tf.pretrained import EN_DE_STUDENT
-from cmlm_tf.translate.bulk import translate_file
 from cmlm_tf.translate.calibration import model_files
 from cmlm_tf.translate.loading import load_translator
+from cmlm_tf.translate.whole_files import translate_file
 from cmlm_tf.utils.overwriting import STDIN, STDOUT, refuse_overwriting
 
 _MODEL_DIR = flags.DEFINE_string(

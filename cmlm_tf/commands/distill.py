@@ -1,25 +1,23 @@
 r"""Translates the training side by a teacher, line by line, in order.
 
 Example:
-  bin/distill.py --config=configs/multi30k.py:teacher --teacher=teacher/model \
+  cmlm-distill --config=multi30k:teacher --teacher=teacher/model \
     --config.data.train=files:train.en,train.de --output_dir=distilled
 
-Killed at any point, the same command goes on. Prints the corpus that it made,
-here files:distilled/source.txt,distilled/target.txt, which is what
---config.data.train of the student takes.
+Translates config.data.train. Killed at any point, the same command continues.
+Prints the corpus that it made, here files:distilled/source.txt,distilled/target.txt:
+the student's --config.data.train.
 """
 
 import functools
 
 from absl import flags
-from ml_collections import config_flags
 
 from cmlm_tf.commands import cli
+from cmlm_tf.commands.config_flag import define_config_flag
 from cmlm_tf.training.distillation import distill
 
-_CONFIG = config_flags.DEFINE_config_file(
-    "config", None, "Config file and role; its data.train is translated."
-)
+_CONFIG = define_config_flag()
 _TEACHER = flags.DEFINE_string(
     "teacher", None, "Model directory of the teacher.", required=True
 )
@@ -37,7 +35,6 @@ _DTYPE = flags.DEFINE_enum(
 _XLA = flags.DEFINE_bool(
     "xla", None, "Compile for a few static shapes; by default where there is a GPU."
 )
-flags.mark_flag_as_required("config")
 
 
 def main(_) -> None:

@@ -1,7 +1,7 @@
 r"""Scores translations: BLEU, chrF, tokens per iteration, rates of faults.
 
 Example:
-  python bin/evaluate.py --hypotheses=out.de --references=test.de \
+  cmlm-evaluate --hypotheses=out.de --references=test.de \
       --target_language=de --decoded=out.jsonl --json=scores.json
 """
 
@@ -25,7 +25,7 @@ _TARGET_LANGUAGE = flags.DEFINE_string(
     "target_language", "de", "Two-letter code; zh chooses SacreBLEU's tokenisation."
 )
 _DECODED = flags.DEFINE_string(
-    "decoded", None, "JSON lines of bin/decode.py, for tokens per iteration."
+    "decoded", None, "JSON lines of cmlm-decode, for tokens per iteration."
 )
 _SOURCES = flags.DEFINE_string("sources", None, "Source lines, to count copies of.")
 _NUM_RESAMPLES = flags.DEFINE_integer(

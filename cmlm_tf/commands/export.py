@@ -1,7 +1,7 @@
 r"""Exports a student as a SavedModel for TensorFlow Serving.
 
 Example:
-  python bin/export.py --model_dir=student/model --output_dir=served/student/1
+  cmlm-export --model_dir=student/model --output_dir=served/student/1
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Trains a SentencePiece model on both sides of a corpus.
 
 Example:
-    python bin/train_subword.py --corpus=files:a.en,a.de --output=subword.model
+    cmlm-train-subword --corpus=files:a.en,a.de --output=subword.model
 """
 
 import functools
@@ -18,7 +18,7 @@ _CORPUS = flags.DEFINE_string(
     "corpus",
     None,
     "Parallel text: files:SRC,TGT, tsv:PATH?source=0&target=1, "
-    "tfds:NAME:SPLIT?source=en&target=de or grammar:train?seed=1&size=20000.",
+    "or tfds:NAME:SPLIT?source=en&target=de.",
     required=True,
 )
 _OUTPUT = flags.DEFINE_string("output", None, "The file to write.", required=True)

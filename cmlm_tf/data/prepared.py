@@ -12,7 +12,7 @@ import numpy as np
 from absl import logging
 
 import cmlm_tf
-from cmlm_tf.data.corpus_kinds import Corpus, Pair
+from cmlm_tf.data.corpora import Corpus, Pair
 from cmlm_tf.data.sentence_store import (
     SIDES,
     TOKEN_TYPES,

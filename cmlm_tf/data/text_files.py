@@ -1,14 +1,20 @@
 """Lines of UTF-8 text files, streamed."""
 
+import contextlib
+import functools
 import gzip
 import lzma
+import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.utils.files import is_special
+from cmlm_tf.utils.files import atomic_write, errors_named, is_special
+from cmlm_tf.utils.streams import stdout_errors
 
 _LINE_ENDS = str.maketrans(
     dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " ")
@@ -54,6 +60,36 @@ def open_by_suffix(path: str | Path, mode: str, **kwargs: Any) -> Any:
     """
     openers: dict[str, Callable] = {".gz": gzip.open, ".xz": lzma.open}
     return openers.get(Path(path).suffix, open)(path, mode, **kwargs)
+
+
+@contextlib.contextmanager
+def line_writer(path: str | None) -> Iterator[Callable[[str], None]]:
+    """Yields what writes a line, to a file that appears whole at the end or to stdout.
+
+    Its errors name the file.
+    """
+    if path is None:
+        sys.stdout.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", newline="\n"
+        )
+        with stdout_errors():
+            os.write(sys.stdout.fileno(), b"")  # Fails at once where it is closed.
+        yield functools.partial(_write_line, sys.stdout, stdout_errors)
+        return
+    named = functools.partial(errors_named, path)
+    with (
+        named(),
+        atomic_write(path) as temporary,
+        open_by_suffix(temporary, "wt", encoding="utf-8", newline="\n") as file,
+    ):
+        yield functools.partial(_write_line, file, named)
+
+
+def _write_line(
+    file: TextIO, errors: Callable[[], AbstractContextManager], line: str
+) -> None:
+    with errors():
+        print(line, file=file)
 
 
 def decode_line(line: bytes, errors: str = "strict") -> str:

@@ -1,12 +1,10 @@
 """Beam search over an autoregressive model; a beam of one is greedy search.
 
-The rule is that of common toolkits. Among the `2 * beam_size` best
-continuations of a sentence's hypotheses, those that end with EOS and rank in
-the upper half finish; the best others live on. No hypothesis is empty. A
-sentence is done when `beam_size` hypotheses have finished, when its limit is
-reached (then EOS is the only continuation) or when no living hypothesis can beat
-the best finished one. Finished hypotheses compete by log-probability over
-length penalty.
+The rule is that of common toolkits. Among the `2 * beam` best continuations of a
+sentence's hypotheses, those that end with EOS and rank in the upper half finish; the
+best others live on. No hypothesis is empty. A sentence is done when `beam` hypotheses
+have finished, when its limit is reached (then EOS is the only continuation) or when no
+living one can beat the best finished one, by log-probability over length penalty.
 """
 
 from collections.abc import Callable
@@ -16,7 +14,26 @@ import tensorflow as tf
 
 from cmlm_tf.decoding.top_k import blockwise_top_k
 
+TopK = Callable[[tf.Tensor, int], tuple[tf.Tensor, tf.Tensor]]
 StepFn = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, Any], tuple[tf.Tensor, Any]]
+
+
+class Beam(NamedTuple):
+    """The settings of a search.
+
+    Attributes:
+        size: hypotheses kept per sentence.
+        alpha: exponent of the length penalty.
+        bos_id: fed first.
+        eos_id: ends a hypothesis.
+        pad_id: fills the result behind the end.
+    """
+
+    size: int
+    alpha: float | tf.Tensor
+    bos_id: int
+    eos_id: int
+    pad_id: int
 
 
 class BeamResult(NamedTuple):
@@ -65,6 +82,15 @@ class _State(NamedTuple):
     cache: Any
 
 
+def longest_hypothesis(source_length: Any) -> Any:
+    """Returns how many subwords a hypothesis may have for a source of a length.
+
+    >>> longest_hypothesis(20)
+    50
+    """
+    return 2 * source_length + 10
+
+
 def length_penalty(lengths: tf.Tensor, alpha: float | tf.Tensor) -> tf.Tensor:
     """The length penalty of Wu et al. (2016), equation 14.
 
@@ -85,12 +111,7 @@ def beam_search(
     step_fn: StepFn,
     cache: Any,
     limits: tf.Tensor,
-    *,
-    beam_size: int,
-    alpha: float | tf.Tensor,
-    bos_id: int,
-    eos_id: int,
-    pad_id: int,
+    beam: Beam,
     max_steps: int | None = None,
 ) -> BeamResult:
     """Finds the best hypothesis of every sentence.
@@ -102,11 +123,7 @@ def beam_search(
             cache.
         cache: nested tensors whose first axis is the batch.
         limits: int32 `[batch]`, the most subwords of each hypothesis.
-        beam_size: hypotheses kept per sentence.
-        alpha: exponent of the length penalty.
-        bos_id: fed first.
-        eos_id: ends a hypothesis.
-        pad_id: fills the result behind the end.
+        beam: its size, its length penalty and the ids that it needs.
         max_steps: with a number, at least max(limits) + 1, all shapes stay
             static (XLA) and `ancestors` always has `max_steps` times. Without,
             sentences that are done leave the batch and `ancestors` ends at
@@ -116,8 +133,8 @@ def beam_search(
         The best hypothesis of every sentence.
     """
     static = max_steps is not None
-    times = tf.reduce_max(limits) + 1 if max_steps is None else max_steps
-    state = _initial_state(cache, tf.size(limits), times, beam_size, bos_id, pad_id)
+    times = max_steps or tf.reduce_max(limits) + 1
+    state = _initial_state(cache, tf.size(limits), times, beam)
 
     def body(state: _State) -> tuple[_State]:
         known = state.ancestors if static else state.ancestors[:, :, : state.time + 1]
@@ -125,7 +142,7 @@ def beam_search(
         limit = tf.gather(limits, state.sentences)
         state = _advance(
             state._replace(cache=new_cache),
-            *(logits, limit, alpha, eos_id, pad_id),
+            *(logits, limit, beam),
             top_k=blockwise_top_k if static else tf.math.top_k,
         )
         if static:
@@ -143,20 +160,22 @@ def beam_search(
     return result._replace(token_ids=result.token_ids[:, : times - 1])
 
 
-def _initial_state(cache, batch, times, beam, bos_id, pad_id) -> _State:
-    slots = tf.zeros([batch, beam, times], tf.int32) + tf.range(beam)[:, None]
-    first = tf.where(tf.range(beam) == 0, 0.0, float("-inf"))
+def _initial_state(
+    cache: Any, batch: tf.Tensor, times: int | tf.Tensor, beam: Beam
+) -> _State:
+    slots = tf.zeros([batch, beam.size, times], tf.int32) + tf.range(beam.size)[:, None]
+    first = tf.where(tf.range(beam.size) == 0, 0.0, float("-inf"))
     nothing = BeamResult(
-        token_ids=tf.fill([batch, times], pad_id),
+        token_ids=tf.fill([batch, times], beam.pad_id),
         lengths=tf.zeros([batch], tf.int32),
         scores=tf.fill([batch], float("-inf")),
     )
     return _State(
         time=tf.constant(0),
         sentences=tf.range(batch),
-        last_ids=tf.fill([batch, beam], bos_id),
+        last_ids=tf.fill([batch, beam.size], beam.bos_id),
         log_probs=tf.zeros([batch, 1]) + first,
-        history=tf.fill([batch, beam, times], pad_id),
+        history=tf.fill([batch, beam.size, times], beam.pad_id),
         ancestors=slots,
         num_finished=tf.zeros([batch], tf.int32),
         done=tf.zeros([batch], tf.bool),
@@ -166,26 +185,27 @@ def _initial_state(cache, batch, times, beam, bos_id, pad_id) -> _State:
     )
 
 
-def _advance(state: _State, logits, limit, alpha, eos_id, pad_id, top_k) -> _State:
+def _advance(
+    state: _State, logits: tf.Tensor, limit: tf.Tensor, beam: Beam, top_k: TopK
+) -> _State:
     """Extends every hypothesis by one subword."""
-    beam = state.last_ids.shape[1]
     at_limit = (state.time >= limit)[:, None, None]
-    only_eos = tf.range(logits.shape[-1]) == eos_id
+    only_eos = tf.range(logits.shape[-1]) == beam.eos_id
     norm = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
     is_empty = (state.time == 0) & ~at_limit
     allowed = tf.where(only_eos, ~is_empty, ~at_limit)
     logits = tf.where(allowed, logits, float("-inf"))
     log_probs, parents, ids = _best_continuations(state.log_probs, logits, norm, top_k)
 
-    ends = ids == eos_id
-    finishing = ends[:, :beam] & (log_probs[:, :beam] > float("-inf"))
+    ends = ids == beam.eos_id
+    finishing = ends[:, : beam.size] & (log_probs[:, : beam.size] > float("-inf"))
     finishing &= ~state.done[:, None]
-    scores = log_probs[:, :beam] / length_penalty(state.time + 1, alpha)
+    scores = log_probs[:, : beam.size] / length_penalty(state.time + 1, beam.alpha)
     scores = tf.where(finishing, scores, float("-inf"))
     best = _better(state, scores, parents)
 
     living = tf.where(ends, float("-inf"), log_probs)
-    living, kept = tf.math.top_k(living, beam)
+    living, kept = tf.math.top_k(living, beam.size)
     parents = tf.gather(parents, kept, batch_dims=1)
     ids = tf.gather(ids, kept, batch_dims=1)
     history = tf.gather(state.history, parents, batch_dims=1)
@@ -193,15 +213,15 @@ def _advance(state: _State, logits, limit, alpha, eos_id, pad_id, top_k) -> _Sta
     ancestors = tf.gather(state.ancestors, parents, batch_dims=1)
 
     num_finished = state.num_finished + tf.reduce_sum(tf.cast(finishing, tf.int32), 1)
-    bound = living[:, 0] / length_penalty(limit + 1, alpha)
-    done = state.done | (num_finished >= beam) | (state.time >= limit)
+    bound = living[:, 0] / length_penalty(limit + 1, beam.alpha)
+    done = state.done | (num_finished >= beam.size) | (state.time >= limit)
     return state._replace(
         time=state.time + 1,
-        last_ids=tf.where(living > float("-inf"), ids, pad_id),
+        last_ids=tf.where(living > float("-inf"), ids, beam.pad_id),
         log_probs=living,
         history=tf.where(times == state.time, ids[:, :, None], history),
         ancestors=tf.where(
-            times <= state.time, ancestors, tf.range(beam)[None, :, None]
+            times <= state.time, ancestors, tf.range(beam.size)[None, :, None]
         ),
         num_finished=num_finished,
         done=done | (best.scores >= bound),
@@ -209,7 +229,9 @@ def _advance(state: _State, logits, limit, alpha, eos_id, pad_id, top_k) -> _Sta
     )
 
 
-def _best_continuations(log_probs, logits, norm, top_k):
+def _best_continuations(
+    log_probs: tf.Tensor, logits: tf.Tensor, norm: tf.Tensor, top_k: TopK
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns the `2 * beam` best continuations of each sentence, best first.
 
     Returns:
@@ -228,7 +250,7 @@ def _best_continuations(log_probs, logits, norm, top_k):
     return best, places // per_parent, ids
 
 
-def _better(state: _State, scores, parents) -> BeamResult:
+def _better(state: _State, scores: tf.Tensor, parents: tf.Tensor) -> BeamResult:
     """Keeps the best finished hypothesis; the earlier one wins a tie."""
     slot = tf.argmax(scores, axis=1, output_type=tf.int32)
     score = tf.gather(scores, slot, batch_dims=1)
@@ -264,16 +286,15 @@ def _leave(state: _State) -> _State:
 def _shape_invariants(state: _State) -> Any:
     """Lets the live sentences and the cache's times vary."""
 
-    def free(tensor):
-        shape = tensor.shape.as_list()
-        return tf.TensorShape([None] * min(len(shape), 3) + shape[3:])
+    def free(tensor: tf.Tensor) -> tf.TensorShape:
+        rank = tensor.shape.rank
+        return tf.TensorShape([None] * min(rank, 3) + tensor.shape.as_list()[3:])
 
-    invariants = tf.nest.map_structure(free, state)
-    keep = tf.nest.map_structure(lambda x: x.shape, state)
-    return invariants._replace(
-        last_ids=tf.TensorShape([None, state.last_ids.shape[1]]),
-        log_probs=tf.TensorShape([None, state.log_probs.shape[1]]),
-        history=tf.TensorShape([None, state.history.shape[1], None]),
-        ancestors=tf.TensorShape([None, state.ancestors.shape[1], None]),
-        result=keep.result,
+    beam = state.last_ids.shape[1]
+    return tf.nest.map_structure(free, state)._replace(
+        last_ids=tf.TensorShape([None, beam]),
+        log_probs=tf.TensorShape([None, beam]),
+        history=tf.TensorShape([None, beam, None]),
+        ancestors=tf.TensorShape([None, beam, None]),
+        result=tf.nest.map_structure(lambda x: x.shape, state.result),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from cmlm_tf.decoding.loop import Heuristic
+from cmlm_tf.decoding.loop import HeuristicFn
 
 ForcedPredictFn = Callable[
     [tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -32,7 +32,7 @@ class Forced:
                 log-probabilities and those of the most probable tokens.
         """
         self._predict_fn = predict_fn
-        self._best: tf.Tensor = None
+        self._best: tf.Tensor | None = None
 
     def predict(
         self, input_ids: tf.Tensor, wanted: tf.Tensor
@@ -41,10 +41,15 @@ class Forced:
         ids, log_probs, self._best = self._predict_fn(input_ids, wanted)
         return ids, log_probs
 
-    def heuristic(self, choose: Heuristic) -> Heuristic:
+    def heuristic(self, choose: HeuristicFn) -> HeuristicFn:
         """Returns `choose` on the most probable tokens of the same pass."""
 
-        def choose_by_best(log_probs, candidates, valid, iteration):
+        def choose_by_best(
+            log_probs: tf.Tensor,
+            candidates: tf.Tensor,
+            valid: tf.Tensor,
+            iteration: tf.Tensor,
+        ) -> tf.Tensor:
             del log_probs
             return choose(self._best, candidates, valid, iteration)
 

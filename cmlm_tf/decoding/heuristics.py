@@ -5,9 +5,9 @@ the model's log-probability, decides how many of the best to unmask, and unmasks
 those. Ties go to the leftmost position, and a row that has candidates always
 gets at least one of them unmasked, so that decoding makes progress.
 
-A rule is one class: its call is the rule, its class attributes tell all that flags,
-options, calibration, sweeps and serving need to know of it. A new rule needs a line in
-`HEURISTICS`, and nothing elsewhere.
+A rule is one class: `num_best` is the rule, its class attributes are what flags,
+options, calibration, sweeps and serving know of it. A new one needs a line in
+`HEURISTICS`.
 """
 
 import abc
@@ -18,8 +18,10 @@ from typing import ClassVar, TypeAlias
 import tensorflow as tf
 
 from cmlm_tf.decoding import ranking
+from cmlm_tf.decoding.ranking import Ranking
 
-Number: TypeAlias = int | float | tf.Tensor
+Tensor: TypeAlias = tf.Tensor
+Number: TypeAlias = int | float | Tensor
 
 #: Of T and K: whole in float32, and int32 holds its product with any length.
 LARGEST_SETTING = 1_000_000
@@ -51,27 +53,38 @@ class Heuristic(abc.ABC):
     def __init__(self, setting: Number):
         """Takes the setting: a scalar, or a tensor `[rows]` of one for each row."""
 
-    @abc.abstractmethod
     def __call__(
-        self,
-        log_probs: tf.Tensor,
-        candidates: tf.Tensor,
-        valid: tf.Tensor,
-        iteration: Number,
-    ) -> tf.Tensor:
+        self, log_probs: Tensor, candidates: Tensor, valid: Tensor, iteration: Number
+    ) -> Tensor:
         """Selects the positions that become observed.
 
         Args:
             log_probs: float32 `[rows, length]`, natural log-probability of the
                 token at each position, may be -inf; ignored where not `candidates`.
             candidates: bool `[rows, length]`, True at the positions to choose from.
-            valid: bool `[rows, length]`, True where not padding; N is its count. What
-                is valid but no candidate is observed.
-            iteration: int32 scalar, t, 1 in the first pass.
+            valid: bool `[rows, length]`, True where not padding.
+            iteration: int32 scalar, 1 in the first pass.
 
         Returns:
             bool `[rows, length]`, True where a position becomes observed: a subset
             of `candidates`, empty exactly in rows without candidates.
+        """
+        ranked = ranking.rank(log_probs, candidates)
+        num_best = self.num_best(ranked, ranking.count_true(valid), iteration)
+        return ranking.select_top(ranked, num_best)
+
+    @abc.abstractmethod
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """Decides how many of the best candidates to unmask: the rule.
+
+        Args:
+            ranked: the candidates of each row, best first.
+            length: int32 `[rows]`, N, the valid positions; those that are no
+                candidates are observed.
+            iteration: int32 scalar, t, 1 in the first pass.
+
+        Returns:
+            int32 `[rows]`; where it is less than one, one is unmasked.
         """
 
     @classmethod
@@ -84,24 +97,20 @@ class Heuristic(abc.ABC):
         """Says what a setting must be."""
         low, high = cls.limits
         whole = f"a whole number of at least {low} and at most {high}"
-        span = whole if cls.is_whole else f"from {low} to {high}"
-        return f"{cls.setting_name()} must be {span}"
+        wanted = whole if cls.is_whole else f"from {low} to {high}"
+        return f"{cls.setting_name()} must be {wanted}"
 
     @classmethod
     def check(cls, setting: float) -> None:
-        """Checks a setting, a Python number.
+        """Raises a `ValueError` unless a Python number can be the setting.
 
         >>> CombThresh.check(0.1)
         >>> CombThresh.check(1.5)
         Traceback (most recent call last):
         ValueError: comb_thresh: tau must be from 0 to 1, not 1.5
-
-        Raises:
-            ValueError: it is outside the limits, or no whole number but must be one.
         """
         low, high = cls.limits
-        fits = low <= setting <= high
-        if not fits or (cls.is_whole and not float(setting).is_integer()):
+        if not low <= setting <= high or (cls.is_whole and setting % 1):
             raise ValueError(f"{cls.name}: {cls.requirement()}, not {setting}")
 
     @classmethod
@@ -124,8 +133,7 @@ class MaskPredict(Heuristic):
     row at least one more.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
-    >>> everywhere = log_probs < 0
-    >>> MaskPredict(3)(log_probs, everywhere, everywhere, 1).numpy().tolist()
+    >>> MaskPredict(3)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, False, True, False]]
 
     Attributes:
@@ -136,7 +144,6 @@ class MaskPredict(Heuristic):
 
     num_iterations: Number
     floor_schedule: bool = False
-
     name = "mask_predict"
     symbol = "T"
     is_whole = True
@@ -144,16 +151,14 @@ class MaskPredict(Heuristic):
     default = 10
     grid = (20, 15, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1)
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions; see `Heuristic`."""
-        length = ranking.count_true(valid)
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """`min(N, t * ceil(N / T))` positions are observed then."""
         total = tf.cast(self.num_iterations, tf.int32)
         if self.floor_schedule:
             num_observed = length - length * (total - iteration) // total
         else:
             num_observed = iteration * ((length + total - 1) // total)
-        ranked = ranking.rank(log_probs, candidates)
-        return _select_until(num_observed, ranked, length)
+        return num_observed - (length - ranked.num_candidates)
 
     @classmethod
     def place(cls, setting: float) -> float:
@@ -170,8 +175,8 @@ class MaskPredictFixedK(Heuristic):
     row at least one more.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
-    >>> everywhere = log_probs < 0
-    >>> MaskPredictFixedK(3)(log_probs, everywhere, everywhere, 1).numpy().tolist()
+    >>> rule, valid = MaskPredictFixedK(3), log_probs < 0
+    >>> rule(log_probs, valid, valid, 1).numpy().tolist()
     [[True, False, False, True, True]]
 
     Attributes:
@@ -179,7 +184,6 @@ class MaskPredictFixedK(Heuristic):
     """
 
     tokens_per_iteration: Number
-
     name = "fixed_k"
     symbol = "K"
     is_whole = True
@@ -187,31 +191,24 @@ class MaskPredictFixedK(Heuristic):
     default = 3
     grid = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15)
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions; see `Heuristic`."""
-        length = ranking.count_true(valid)
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """`min(N, t * K)` positions are observed then."""
         # Cut to the length first: a huge K would overflow in the product.
         step = tf.minimum(tf.cast(self.tokens_per_iteration, tf.int32), length)
-        ranked = ranking.rank(log_probs, candidates)
-        return _select_until(iteration * step, ranked, length)
+        return iteration * step - (length - ranked.num_candidates)
 
 
 @dataclasses.dataclass(frozen=True)
-class _ThresholdRule(Heuristic):
-    """A rule that looks at the candidates' probabilities and at tau alone.
-
-    Attributes:
-        tau: float32 scalar or `[rows]`, from 0 to 1.
-    """
+class _Threshold(Heuristic):
+    """A rule that compares probabilities with tau, a scalar or `[rows]`, 0 to 1."""
 
     tau: Number
-
     symbol = "tau"
     limits = (0, 1)
     default = 0.1
 
     @property
-    def log_tau(self) -> tf.Tensor:
+    def log_tau(self) -> Tensor:
         """float32 `[1, 1]` or `[rows, 1]`, -inf for tau = 0."""
         return tf.reshape(tf.math.log(tf.cast(self.tau, tf.float32)), [-1, 1])
 
@@ -226,51 +223,47 @@ class _ThresholdRule(Heuristic):
         return math.exp(-place * place)
 
 
-class Thresh(_ThresholdRule):
+class Thresh(_Threshold):
     """Unmasks every candidate with a probability above tau.
 
     Kreutzer et al. (2020), section 3.2, "thresh": all tokens with `p > tau`,
     the single best one in rows where no token has.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.5]])
-    >>> everywhere = log_probs < 0
-    >>> Thresh(0.5)(log_probs, everywhere, everywhere, 1).numpy().tolist()
+    >>> Thresh(0.5)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, True, False]]
     """
 
     name = "thresh"
     grid = (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1)
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions; see `Heuristic`."""
-        num_best = ranking.count_true(candidates & (log_probs > self.log_tau))
-        return ranking.select_top(ranking.rank(log_probs, candidates), num_best)
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """As many as have `p > tau`."""
+        by_rank = ranking.log_probs_by_rank(ranked)
+        return ranking.count_true(by_rank > self.log_tau)
 
 
-class CombThresh(_ThresholdRule):
+class CombThresh(_Threshold):
     """Unmasks the largest top-ranked set with joint probability above tau.
 
     Kreutzer et al. (2020), section 3.2, "comb-thresh": the k best, k the
     largest integer with `p_1 * ... * p_k > tau`, and at least one.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8]])
-    >>> everywhere = log_probs < 0
-    >>> CombThresh(0.5)(log_probs, everywhere, everywhere, 1).numpy().tolist()
+    >>> CombThresh(0.5)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, False, True]]
     """
 
     name = "comb_thresh"
     grid = (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 6e-3, 1.5e-3, 3e-4, 3e-5, 1e-6)
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions; see `Heuristic`."""
-        ranked = ranking.rank(log_probs, candidates)
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """The largest k with `p_1 * ... * p_k > tau`."""
         joint = tf.cumsum(ranking.log_probs_by_rank(ranked), axis=1)
-        num_best = ranking.largest_rank(joint > self.log_tau)
-        return ranking.select_top(ranked, num_best)
+        return ranking.largest_rank(joint > self.log_tau)
 
 
-class FcombThresh(_ThresholdRule):
+class FcombThresh(_Threshold):
     """Unmasks the largest top-ranked set that is likely while the rest is not.
 
     Kreutzer et al. (2020), section 3.2, "fcomb-thresh": the k best, k the
@@ -279,33 +272,22 @@ class FcombThresh(_ThresholdRule):
     candidate of a row only comes as that at least one.
 
     >>> log_probs = tf.math.log([[0.9, 0.5, 0.8, 0.9]])
-    >>> everywhere = log_probs < 0
-    >>> FcombThresh(0.4)(log_probs, everywhere, everywhere, 1).numpy().tolist()
+    >>> FcombThresh(0.4)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, False, True]]
     """
 
     name = "fcomb_thresh"
     grid = (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 6e-3, 1e-3, 1e-5, 1e-8, 1e-13)
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions; see `Heuristic`."""
-        ranked = ranking.rank(log_probs, candidates)
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """The largest k with `p(Y) * (1 - p(rest)) > tau`."""
         by_rank = ranking.log_probs_by_rank(ranked)
         is_candidate = tf.sequence_mask(ranked.num_candidates, tf.shape(by_rank)[1])
         factors = tf.where(is_candidate, by_rank, 0.0)
         joint = tf.cumsum(by_rank, axis=1)
         rest = tf.cumsum(factors, axis=1, exclusive=True, reverse=True)
         criterion = joint + tf.math.log(-tf.math.expm1(rest))
-        num_best = ranking.largest_rank(criterion > self.log_tau)
-        return ranking.select_top(ranked, num_best)
-
-
-def _select_until(
-    num_observed: tf.Tensor, ranked: ranking.Ranking, length: tf.Tensor
-) -> tf.Tensor:
-    """Selects the best candidates up to `num_observed` positions of each row."""
-    already_observed = length - ranked.num_candidates
-    return ranking.select_top(ranked, num_observed - already_observed)
+        return ranking.largest_rank(criterion > self.log_tau)
 
 
 #: Every rule by its name; requests number them in this order.

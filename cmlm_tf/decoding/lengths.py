@@ -1,4 +1,4 @@
-"""Target lengths: the length beam, lengths from a reference, the selection."""
+"""Target lengths: the length beam, and lengths from a reference."""
 
 import tensorflow as tf
 
@@ -60,21 +60,3 @@ def valid_positions(lengths: tf.Tensor, max_length: int | tf.Tensor) -> tf.Tenso
         bool `[..., max_length]`, True where not padding.
     """
     return tf.sequence_mask(lengths, max_length)
-
-
-def select_best(scores: tf.Tensor) -> tf.Tensor:
-    """Selects each sentence's best length candidate.
-
-    >>> select_best(tf.constant([[-0.5, -0.2, -0.2]])).numpy().tolist()
-    [1]
-
-    Args:
-        scores: float32 `[batch, candidates]`; -inf where a candidate is invalid
-            or was dropped.
-
-    Returns:
-        int32 `[batch]`, the index of the highest score, the first of equals.
-    """
-    # XLA sorts -0.0 behind 0.0.
-    scores = tf.where(scores == 0.0, 0.0, scores)
-    return tf.math.top_k(scores, k=1).indices[:, 0]

@@ -6,18 +6,67 @@ update strategy says which positions take theirs, and the heuristic says which
 become observed. The loop knows no model: it calls `predict_fn`.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.decoding import repeats, scores, strategies
-
-_DEFAULT_STRATEGY = strategies.UpdateMaskedSub()
+from cmlm_tf.decoding.repeats import weaker_repeats
+from cmlm_tf.decoding.scores import length_normalized_score
+from cmlm_tf.decoding.strategies import UpdateMaskedSub, UpdateStrategy
 
 PredictFn = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
-Heuristic = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+HeuristicFn = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+@dataclasses.dataclass(frozen=True)
+class Unmasking:
+    """How the loop unmasks: by which rule, under which strategy, for how long.
+
+    Attributes:
+        heuristic: maps `(log_probs, candidates, valid, iteration)` to the
+            positions that become observed; see `cmlm_tf.decoding.heuristics`.
+        strategy: which positions may be rewritten, which may be masked again.
+        max_iterations: int32 scalar or `[rows]`, at least 1: in this pass every
+            position still masked is written with its prediction. None is the
+            number of positions, which is enough for `UpdateMaskedSub`.
+        drop_losing_candidates: give up a row as soon as no future log-probability
+            can bring its score up to that of a finished candidate of its
+            sentence. The best candidate stays the same.
+        forbid_repeats: leave a position masked whose token a neighbour gets in the
+            same pass with a higher log-probability (of equal ones, the left one's
+            counts as higher). Not in the last allowed pass. More passes may be
+            needed then; every one still unmasks a position.
+        trace: record the state after each pass; memory for `max_iterations`
+            passes, the most of any row, is taken.
+
+    Raises:
+        ValueError: candidates are to be dropped under a strategy that may
+            rewrite a token.
+    """
+
+    heuristic: HeuristicFn
+    strategy: UpdateStrategy = UpdateMaskedSub()
+    max_iterations: int | tf.Tensor | None = None
+    drop_losing_candidates: bool = False
+    forbid_repeats: bool = False
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks that a losing candidate can be told."""
+        is_sub = isinstance(self.strategy, UpdateMaskedSub)
+        if self.drop_losing_candidates and not is_sub:
+            raise ValueError(
+                "drop_losing_candidates needs UpdateMaskedSub: under "
+                f"{type(self.strategy).__name__} a score can rise again"
+            )
+
+    def most_passes(self, length: int | tf.Tensor) -> tf.Tensor:
+        """Returns the bound of the passes over rows of a length, int32."""
+        most = length if self.max_iterations is None else self.max_iterations
+        return tf.cast(most, tf.int32)
 
 
 class UnmaskTrace(NamedTuple):
@@ -76,23 +125,18 @@ class _State(NamedTuple):
     mask: tf.Tensor
     num_iterations: tf.Tensor
     dropped: tf.Tensor
-    trace: Any = ()
+    trace: UnmaskTrace | tuple[()] = ()
 
 
 def iterative_unmask(
     predict_fn: PredictFn,
     valid: tf.Tensor,
-    heuristic: Heuristic,
-    strategy: strategies.UpdateStrategy = _DEFAULT_STRATEGY,
+    unmasking: Unmasking,
     *,
     mask_id: int,
     pad_id: int,
-    max_iterations: int | tf.Tensor,
     initial_ids: tf.Tensor | None = None,
-    candidates_per_sentence: int = 1,
-    drop_losing_candidates: bool = False,
-    forbid_repeats: bool = False,
-    trace: bool = False,
+    candidates_per_sentence: int | tf.Tensor = 1,
 ) -> UnmaskResult:
     """Fills in the masked positions of every row over a number of passes.
 
@@ -107,81 +151,48 @@ def iterative_unmask(
             used; to the int32 most probable tokens and their float32 natural
             log-probabilities, at most 0.
         valid: bool `[rows, length]`, True where not padding.
-        heuristic: maps `(log_probs, candidates, valid, iteration)` to the
-            positions that become observed; see `cmlm_tf.decoding.heuristics`.
-        strategy: which positions may be rewritten, which may be masked again.
+        unmasking: what a pass unmasks, and when the loop ends.
         mask_id: the id of MASK.
         pad_id: the id of PAD.
-        max_iterations: int32 scalar or `[rows]`, at least 1: in this pass every
-            position still masked is written with its prediction.
         initial_ids: int32 `[rows, length]`, a partly observed target: positions
             that hold `mask_id` are to be filled in. `UpdateMaskedSub` keeps all
             others; their log-probability is 0. None: nothing is observed.
         candidates_per_sentence: how many consecutive rows are the length
             candidates of one sentence.
-        drop_losing_candidates: give up a row as soon as no future log-probability
-            can bring its score up to that of a finished candidate of its
-            sentence. The best candidate stays the same.
-        forbid_repeats: leave a position masked whose token a neighbour gets in the
-            same pass with a higher log-probability (of equal ones, the left one's
-            counts as higher). Not in the last allowed pass. More passes may be
-            needed then; every one still unmasks a position.
-        trace: record the state after each pass; memory for `max_iterations`
-            passes, the most of any row, is taken.
 
     Returns:
         The result; its `token_ids` hold no `mask_id` unless predicted.
-
-    Raises:
-        ValueError: candidates are to be dropped under a strategy that may
-            rewrite a token.
     """
     valid = tf.convert_to_tensor(valid)
-    max_iterations = tf.cast(max_iterations, tf.int32)
-    _check(strategy, drop_losing_candidates)
+    most_passes = unmasking.most_passes(tf.shape(valid)[1])
 
     def one_pass(state: _State) -> tuple[_State]:
-        state = _unmask(
-            state,
-            predict_fn,
-            valid,
-            heuristic,
-            strategy,
-            mask_id,
-            max_iterations,
-            forbid_repeats,
-        )
-        if drop_losing_candidates:
+        input_ids = tf.where(state.mask, mask_id, state.token_ids)
+        rewritable = unmasking.strategy.rewritable(state.mask, valid)
+        rewritable &= _is_active(state)[:, tf.newaxis]
+        state = _write(state, rewritable, *predict_fn(input_ids, rewritable))
+        is_last = tf.reshape(state.iteration >= most_passes, [-1, 1])
+        state = _unmask(state, unmasking, valid, rewritable, is_last)
+        if unmasking.drop_losing_candidates:
             dropped = _find_losing(state, valid, candidates_per_sentence)
             state = state._replace(dropped=dropped)
-        if trace:
-            state = state._replace(trace=_record(state))
+        if isinstance(state.trace, UnmaskTrace):
+            state = state._replace(trace=_record(state, state.trace))
         return (state._replace(iteration=state.iteration + 1),)
 
     state = _initial_state(valid, initial_ids, mask_id, pad_id)
-    if trace:
-        state = state._replace(trace=_empty_trace(state, tf.reduce_max(max_iterations)))
+    if unmasking.trace:
+        state = state._replace(trace=_empty_trace(state, tf.reduce_max(most_passes)))
     (state,) = tf.while_loop(
         lambda state: tf.reduce_any(_is_active(state)), one_pass, (state,)
     )
-    return UnmaskResult(
-        state.token_ids,
-        state.log_probs,
-        state.num_iterations,
-        state.dropped,
-        state.trace or None,
-    )
+    kept = state.token_ids, state.log_probs, state.num_iterations, state.dropped
+    return UnmaskResult(*kept, state.trace or None)
 
 
-def _check(strategy, drop_losing_candidates) -> None:
-    if drop_losing_candidates and not isinstance(strategy, strategies.UpdateMaskedSub):
-        raise ValueError(
-            "drop_losing_candidates needs UpdateMaskedSub: under "
-            f"{type(strategy).__name__} a score can rise again"
-        )
-
-
-def _initial_state(valid, initial_ids, mask_id, pad_id) -> _State:
+def _initial_state(
+    valid: tf.Tensor, initial_ids: tf.Tensor | None, mask_id: int, pad_id: int
+) -> _State:
     if initial_ids is None:
         initial_ids = tf.fill(tf.shape(valid), mask_id)
     token_ids = tf.where(valid, initial_ids, pad_id)
@@ -202,43 +213,45 @@ def _is_active(state: _State) -> tf.Tensor:
     return tf.reduce_any(state.mask, axis=1) & ~state.dropped
 
 
-def _unmask(
-    state: _State,
-    predict_fn,
-    valid,
-    heuristic,
-    strategy,
-    mask_id,
-    max_iterations,
-    forbid_repeats,
+def _write(
+    state: _State, rewritable: tf.Tensor, ids: tf.Tensor, log_probs: tf.Tensor
 ) -> _State:
-    """Runs one pass: predict, rewrite, unmask."""
-    is_active = _is_active(state)
-    active = is_active[:, tf.newaxis]
-    rewritable = strategy.rewritable(state.mask, valid) & active
-    candidates = strategy.candidates(state.mask, valid)
-
-    input_ids = tf.where(state.mask, mask_id, state.token_ids)
-    ids, log_probs = predict_fn(input_ids, rewritable)
+    """Writes the predictions over what the pass may change."""
     token_ids = tf.where(rewritable, ids, state.token_ids)
     log_probs = tf.where(rewritable, log_probs, state.log_probs)
-
-    observed = heuristic(log_probs, candidates, valid, state.iteration)
-    if forbid_repeats:
-        written = observed & rewritable
-        observed &= ~repeats.weaker_repeats(token_ids, log_probs, written)
-    is_last = tf.reshape(state.iteration >= max_iterations, [-1, 1])
-    mask = tf.where(active, candidates & ~observed & ~is_last, state.mask)
-    # A loop keeps its shapes; what predict_fn or a heuristic lost is restored.
+    # A loop keeps its shapes: what predict_fn, or a heuristic, lost is restored.
+    shape = state.token_ids.shape
     return state._replace(
-        token_ids=tf.ensure_shape(token_ids, valid.shape),
-        log_probs=tf.ensure_shape(log_probs, valid.shape),
-        mask=tf.ensure_shape(mask, valid.shape),
+        token_ids=tf.ensure_shape(token_ids, shape),
+        log_probs=tf.ensure_shape(log_probs, shape),
+    )
+
+
+def _unmask(
+    state: _State,
+    unmasking: Unmasking,
+    valid: tf.Tensor,
+    rewritable: tf.Tensor,
+    is_last: tf.Tensor,
+) -> _State:
+    """Takes the mask off what the heuristic chooses, or off all in the last pass."""
+    is_active = _is_active(state)
+    candidates = unmasking.strategy.candidates(state.mask, valid)
+    observed = unmasking.heuristic(state.log_probs, candidates, valid, state.iteration)
+    if unmasking.forbid_repeats:
+        written = observed & rewritable
+        observed &= ~weaker_repeats(state.token_ids, state.log_probs, written)
+    masked = candidates & ~observed & ~is_last
+    mask = tf.where(is_active[:, tf.newaxis], masked, state.mask)
+    return state._replace(
+        mask=tf.ensure_shape(mask, state.mask.shape),
         num_iterations=state.num_iterations + tf.cast(is_active, tf.int32),
     )
 
 
-def _find_losing(state: _State, valid, candidates_per_sentence) -> tf.Tensor:
+def _find_losing(
+    state: _State, valid: tf.Tensor, candidates_per_sentence: int | tf.Tensor
+) -> tf.Tensor:
     """Finds the rows that a finished row of the same sentence is sure to beat.
 
     Further log-probabilities are at most 0, so the score of what is observed so
@@ -248,7 +261,7 @@ def _find_losing(state: _State, valid, candidates_per_sentence) -> tf.Tensor:
         bool `[rows]`, True also where dropped before.
     """
     written = tf.where(state.mask, 0.0, state.log_probs)
-    bounds = scores.length_normalized_score(written, valid)
+    bounds = length_normalized_score(written, valid)
     finished = ~tf.reduce_any(state.mask, axis=1)
     # [rows] -> [sentences, candidates]
     by_sentence = [-1, candidates_per_sentence]
@@ -270,16 +283,13 @@ def _empty_trace(state: _State, num_passes: tf.Tensor) -> UnmaskTrace:
     )
 
 
-def _record(state: _State) -> UnmaskTrace:
+def _record(state: _State, trace: UnmaskTrace) -> UnmaskTrace:
     """Writes the state over this pass and all later ones."""
-    passes = tf.range(1, tf.shape(state.trace.mask)[1] + 1)[:, tf.newaxis]
+    passes = tf.range(1, tf.shape(trace.mask)[1] + 1)[:, tf.newaxis]
+    now = state.token_ids, state.log_probs, state.mask
     return UnmaskTrace(
         *(
-            tf.where(passes >= state.iteration, now[:, tf.newaxis], before)
-            for now, before in zip(
-                (state.token_ids, state.log_probs, state.mask),
-                state.trace,
-                strict=True,
-            )
+            tf.where(passes >= state.iteration, new[:, tf.newaxis], before)
+            for new, before in zip(now, trace, strict=True)
         )
     )

@@ -4,7 +4,7 @@ import dataclasses
 
 import tensorflow as tf
 
-from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.heuristics import HEURISTICS, Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,13 @@ class RowwiseHeuristic:
     rules: tf.Tensor
     settings: tf.Tensor
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
+    def __call__(
+        self,
+        log_probs: tf.Tensor,
+        candidates: tf.Tensor,
+        valid: tf.Tensor,
+        iteration: Number,
+    ) -> tf.Tensor:
         """Selects the positions that become observed; see `Heuristic`."""
         selected = tf.zeros_like(candidates)
         for number, rule in enumerate(HEURISTICS.values()):

@@ -5,14 +5,12 @@ import importlib.util
 import re
 from collections.abc import Sequence
 
-import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from cmlm_tf.errors import UserError
 
 NUM_RESAMPLES = 1000
-_SEED = 12345
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,49 +60,8 @@ def sacre_bleu(
     >>> print(sacre_bleu(["Der Hund schläft heute."], ["Der Hund schläft heute."]))
     100.00
     """
-    metric = _metric(target_language)
+    metric = BLEU(tokenize="zh" if target_language == "zh" else "13a")
     return _corpus_score(metric, hypotheses, references, num_resamples)
-
-
-def resampled_bleu(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    target_language: str = "",
-    num_resamples: int = 200,
-) -> list[float]:
-    """Computes BLEU of bootstrap resamples that are the same for all systems.
-
-    For a paired bootstrap: the differences of two systems' values, one by one, vary
-    as their difference does.
-
-    Args:
-        hypotheses: the translations, not tokenised.
-        references: one reference for each hypothesis, not tokenised.
-        target_language: as of `sacre_bleu`.
-        num_resamples: how many; the seed is fixed.
-
-    Returns:
-        BLEU of each resample, in two digits.
-    """
-    metric = _metric(target_language)
-    pairs = zip(hypotheses, references, strict=True)
-    scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in pairs]
-    counts = np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores])
-    generator = np.random.default_rng(_SEED)
-    chosen = (
-        generator.integers(len(counts), size=len(counts)) for _ in range(num_resamples)
-    )
-    sums = (counts[rows].sum(axis=0).tolist() for rows in chosen)
-    order = metric.max_ngram_order
-    values = (
-        BLEU.compute_bleu(x[:order], x[order : 2 * order], *x[2 * order :]).score
-        for x in sums
-    )
-    return [round(value, 2) for value in values]
-
-
-def _metric(target_language: str) -> BLEU:
-    return BLEU(tokenize="zh" if target_language == "zh" else "13a")
 
 
 def chrf(

@@ -27,7 +27,7 @@ STYLES = (
 #: What holds the date or version in each kind of file that can be drawn, by suffix.
 STAMPS = {".svg": "Date", ".png": "Software", ".pdf": "CreationDate"}
 
-SETTINGS = {
+RC_PARAMS = {
     "font.size": 9,
     "svg.fonttype": "none",
     "svg.hashsalt": "cmlm_tf",
@@ -55,7 +55,7 @@ def plot_quality_speed(
     """
     import matplotlib
 
-    with matplotlib.rc_context(SETTINGS):
+    with matplotlib.rc_context(RC_PARAMS):
         for path in paths:
             # Saving moves a figure's layout, so each file gets its own.
             save(_draw(rows, teacher_bleu, teacher_label), path)

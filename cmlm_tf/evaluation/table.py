@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmlm_tf.utils import json_files
@@ -83,26 +83,6 @@ def _cell(value: str | float | None) -> str:
     if value is None:
         return "-"
     return value if isinstance(value, str) else f"{value:.2f}"
-
-
-def markdown_table(
-    names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Collection[str] = ()
-) -> str:
-    """Renders cells as a Markdown table that is not aligned as plain text.
-
-    >>> print(markdown_table(["system", "bleu"], [["thresh", "3.00"]], {"bleu"}))
-    | system | bleu |
-    |:--|--:|
-    | thresh | 3.00 |
-
-    Args:
-        names: the columns'.
-        rows: as many cells each.
-        numbers: the columns to be set on the right.
-    """
-    rule = "|".join("--:" if name in numbers else ":--" for name in names)
-    head, *body = (f"| {' | '.join(cells)} |" for cells in (names, *rows))
-    return "\n".join([head, f"|{rule}|", *body])
 
 
 def write_json(

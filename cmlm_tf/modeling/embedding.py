@@ -30,7 +30,11 @@ class SharedEmbedding(keras.layers.Layer):
             autocast=False,
         )
         self.output_table: tf.Variable | None = None
-        self.built = True
+        self.build([None, None])
+
+    def compute_output_shape(self, input_shape):
+        """Adds the model's width, for `summary`."""
+        return *input_shape, self.table.shape[1]
 
     def output_copy(self) -> tf.Variable:
         """Copies the table, as `[model_dim, vocab_size]`, which suits a CPU."""

@@ -5,7 +5,8 @@ serve whole padded targets in training, one step with a cache in beam search
 and the packed tokens of many candidates in iterative decoding.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import keras
 import tensorflow as tf
@@ -17,6 +18,17 @@ from cmlm_tf.modeling.config import TransformerConfig
 MASKED_SCORE = -1e9
 
 LAYER_NORM_EPSILON = 1e-6
+
+
+@contextlib.contextmanager
+def dtype_policy(name: str) -> Iterator[None]:
+    """Makes the layers built inside compute in the given type."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def attend(

@@ -19,7 +19,11 @@ class LengthPredictor(keras.layers.Layer):
         self.hidden = dense(model_dim, model_dim, "relu")
         self.classes = dense(model_dim, max_length)
         self.dropout = keras.layers.Dropout(dropout)
-        self.built = True
+        self.build([None, None, model_dim])
+
+    def compute_output_shape(self, input_shape):
+        """Puts the number of lengths in the width's place, for `summary`."""
+        return *input_shape[:-1], self.classes.units
 
     def call(
         self, memory: tf.Tensor, segments: tf.Tensor, training: bool = False

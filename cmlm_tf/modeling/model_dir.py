@@ -1,12 +1,10 @@
 """A model as one folder: config, subword model and weights."""
 
-import contextlib
 import dataclasses
 import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import keras
@@ -16,6 +14,7 @@ import cmlm_tf
 from cmlm_tf import special_ids
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
+from cmlm_tf.modeling.layers import dtype_policy
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
 from cmlm_tf.modeling.transformer import Transformer
@@ -234,17 +233,6 @@ def model_sizes(
     if description.get("model_sha256", json_hash(sizes)) != json_hash(sizes):
         raise UserError(f"{path}: model was changed: its sha256 is not model_sha256")
     return config
-
-
-@contextlib.contextmanager
-def dtype_policy(name: str) -> Iterator[None]:
-    """Makes the layers built inside compute in the given type."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(name)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
 
 
 def _require_room(folder: Path, model: Transformer) -> None:

@@ -1,6 +1,7 @@
 """From logits to a proper distribution over what may be written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -48,26 +49,21 @@ def best_tokens(
     return ids, -tf.math.log(tf.reduce_sum(tf.exp(allowed - best), axis=-1))
 
 
-def given_tokens(
-    logits: tf.Tensor, banned_ids: Sequence[int], given: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns how probable given ids are, and how probable the best one is.
+class Reader(NamedTuple):
+    """What a pass reads off the logits at the positions that it computes.
 
-    Args:
-        logits: float32 `[positions, vocab_size]`.
-        banned_ids: ids that are never written.
-        given: int32 `[positions]`.
-
-    Returns:
-        Two float32 `[positions]` of natural log-probabilities, at most 0: of
-        `given`, -inf where it is banned, and of the most probable id. They are
-        the same to the last bit where that is `given`.
-
-    >>> given, best = given_tokens(tf.math.log([[9.0, 1.0, 3.0]]), [0], [1])
-    >>> print(f"{tf.exp(given)[0]:.4f} {tf.exp(best)[0]:.4f}")
-    0.2500 0.7500
+    Attributes:
+        read: maps float32 logits `[positions, vocab_size]`, with nothing banned, and
+            the values of `given` at the same positions to tensors `[positions]`.
+        given: tensors `[sentences, candidates, length]`.
+        dtypes: of what is read.
     """
-    _, best = best_tokens(logits, banned_ids)
-    allowed = ban(logits, banned_ids)
-    distance = tf.gather(allowed, given, batch_dims=1) - tf.reduce_max(allowed, axis=-1)
-    return distance + best, best
+
+    read: Callable[..., tuple[tf.Tensor, ...]]
+    given: tuple[tf.Tensor, ...] = ()
+    dtypes: tuple[tf.DType, ...] = (tf.int32, tf.float32)
+
+
+def best_reader(banned_ids: Sequence[int]) -> Reader:
+    """Returns what reads `best_tokens`."""
+    return Reader(lambda logits: best_tokens(logits, banned_ids))

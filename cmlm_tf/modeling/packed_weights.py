@@ -35,14 +35,14 @@ class PackedWeights:
         for weight in model.weights:
             self._weights.setdefault(weight.dtype, []).append(weight)
         self.vectors = {
-            dtype: tf.Variable(pack(weights), trainable=False)
+            dtype: tf.Variable(to_vector(weights), trainable=False)
             for dtype, weights in self._weights.items()
         }
 
     def copy(self) -> None:
         """Copies the weights again, after they were changed."""
         for dtype, weights in self._weights.items():
-            self.vectors[dtype].assign(pack(weights))
+            self.vectors[dtype].assign(to_vector(weights))
 
     def bind(self, function: Callable) -> Callable:
         """Returns the same function, for which the model has the copied weights.
@@ -90,13 +90,15 @@ class _VectorScope(keras.StatelessScope):
         return tf.reshape(part, variable.shape)
 
 
-def pack(values: Sequence[tf.Tensor | keras.Variable]) -> tf.Tensor:
+def to_vector(values: Sequence[tf.Tensor | keras.Variable]) -> tf.Tensor:
     """Returns the values, of one dtype, one after the other: `[elements]`."""
     return tf.concat([tf.reshape(value, [-1]) for value in values] or [[]], axis=0)
 
 
-def unpack(vector: tf.Tensor, variables: Sequence[keras.Variable]) -> list[tf.Tensor]:
-    """Returns each variable's part of what `pack` made, in its shape."""
+def from_vector(
+    vector: tf.Tensor, variables: Sequence[keras.Variable]
+) -> list[tf.Tensor]:
+    """Returns each variable's part of what `to_vector` made, in its shape."""
     sizes = [math.prod(variable.shape) for variable in variables]
     parts = tf.split(vector, sizes) if sizes else []
     return [

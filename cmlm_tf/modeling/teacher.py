@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import keras
 import tensorflow as tf
 
 from cmlm_tf.modeling.layers import attend, heads_first, same_segment
@@ -26,6 +27,7 @@ class StepCache(NamedTuple):
     targets: MemoryCache
 
 
+@keras.saving.register_keras_serializable("cmlm_tf")
 class AutoregressiveTransformer(Transformer):
     """Transformer of Vaswani et al. (2017), trained on target prefixes."""
 

@@ -1,5 +1,8 @@
 """Encoder, decoder and shared embedding: what teacher and student have alike."""
 
+import dataclasses
+from typing import Any, Self
+
 import keras
 import tensorflow as tf
 
@@ -9,6 +12,7 @@ from cmlm_tf.modeling.layers import (
     DecoderLayer,
     EncoderLayer,
     attend,
+    dtype_policy,
     heads_first,
     layer_norm,
     same_segment,
@@ -26,7 +30,11 @@ class Encoder(keras.layers.Layer):
         self.layers = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
         self.norm = layer_norm(config.model_dim)
         self.dropout = keras.layers.Dropout(config.dropout)
-        self.built = True
+        self.build([None, None, config.model_dim])
+
+    def compute_output_shape(self, input_shape):
+        """Returns the shape that comes in, for `summary`."""
+        return input_shape
 
     def call(
         self, x: tf.Tensor, segments: tf.Tensor, training: bool = False
@@ -57,7 +65,11 @@ class Decoder(keras.layers.Layer):
         self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
         self.norm = layer_norm(config.model_dim)
         self.dropout = keras.layers.Dropout(config.dropout)
-        self.built = True
+        self.build([None, None, config.model_dim])
+
+    def compute_output_shape(self, input_shape):
+        """Returns the shape that comes in, for `summary`."""
+        return input_shape
 
     def call(
         self,
@@ -119,6 +131,17 @@ class Transformer(keras.Model):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.built = True
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what `from_config` makes the same model of, weights aside."""
+        sizes = dataclasses.asdict(self.config)
+        return {"config": sizes, "dtype": self.dtype_policy.name, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects=None) -> Self:
+        """Makes a model with new weights of what `get_config` returned."""
+        with dtype_policy(config["dtype"]):
+            return cls(TransformerConfig(**config["config"]), name=config["name"])
 
     def encode(
         self,

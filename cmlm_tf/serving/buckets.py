@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from cmlm_tf.decoding.candidates import Candidates
 from cmlm_tf.modeling.packed_weights import PackedWeights
+from cmlm_tf.modeling.passes import StaticPasses
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
-from cmlm_tf.serving.engine import Engine, unmask
+from cmlm_tf.serving.engine import Engine
 from cmlm_tf.serving.requests import Request
 from cmlm_tf.special_ids import MASK_ID, PAD_ID
 from cmlm_tf.translate.batches import LENGTHS
-from cmlm_tf.translate.search import StudentResult
 
 #: Sentences side by side; more than the last are rounded up to a multiple of it.
 BATCH_SIZES = (1, 8, 64)
@@ -45,7 +46,7 @@ class CompiledEngine(Engine):
                 converter does that for the functions that it finds by alias.
             max_length_beam: the most length candidates.
         """
-        super().__init__(student, continuing_ids)
+        super().__init__(student, continuing_ids, StaticPasses(student))
         longest = student.config.max_length
         self.lengths = (*(n for n in LENGTHS if n < longest), longest)
         self.beams = (*(n for n in BEAMS if n < max_length_beam), max_length_beam)
@@ -61,7 +62,7 @@ class CompiledEngine(Engine):
                 bind(function), autograph=False, jit_compile=jit_compile or None
             )
 
-        self._unmask_uncompiled = bind(super().unmask)
+        self._unmask_uncompiled = bind(Engine(student, continuing_ids).unmask)
         self.functions = {
             "cmlm_start": make(student.start),
             "cmlm_translate": make(self._translate),
@@ -85,7 +86,7 @@ class CompiledEngine(Engine):
         begins_word: tf.Tensor | None = None,
         forced_ids: tf.Tensor | None = None,
         trace: bool = False,
-    ) -> StudentResult:
+    ) -> Candidates:
         """Decodes every length candidate; see `Engine.unmask`.
 
         A trace is not compiled: its size depends on the passes.
@@ -114,27 +115,16 @@ class CompiledEngine(Engine):
         result = self.functions[name](*inputs)
         return _cut(result, batch, candidates, longest)
 
-    def _translate(self, cache, lengths, request, grid) -> StudentResult:
-        return self._decode(cache, lengths, request, grid)
+    def _translate(self, cache, lengths, request, initial_ids) -> Candidates:
+        return super().unmask(cache, lengths, request, initial_ids)
 
     def _complete(
         self, cache, lengths, request, initial_ids, begins_word
-    ) -> StudentResult:
-        return self._decode(
-            *(cache, lengths, request, initial_ids),
-            initial_ids=initial_ids,
-            banned_there=self._banned_there(begins_word),
-        )
+    ) -> Candidates:
+        return super().unmask(cache, lengths, request, initial_ids, begins_word)
 
-    def _score(self, cache, lengths, request, forced_ids) -> StudentResult:
-        return self._decode(cache, lengths, request, forced_ids, forced_ids=forced_ids)
-
-    def _decode(self, cache, lengths, request, grid, **ids) -> StudentResult:
-        """Decodes with the length of the grid `[rows, candidates, length]`."""
-        length = tf.shape(grid)[2]
-        return unmask(
-            self._student, cache, lengths, request, static_length=length, **ids
-        )
+    def _score(self, cache, lengths, request, forced_ids) -> Candidates:
+        return super().unmask(cache, lengths, request, forced_ids=forced_ids)
 
 
 def _next(sizes: Sequence[int], size: tf.Tensor) -> tf.Tensor:
@@ -158,7 +148,7 @@ def _pad(x: tf.Tensor, shape: Sequence, value: int = PAD_ID) -> tf.Tensor:
     return tf.pad(x, paddings)
 
 
-def _cut(result: StudentResult, batch, candidates, length) -> StudentResult:
+def _cut(result: Candidates, batch, candidates, length) -> Candidates:
     """Cuts the padding off all results."""
 
     def cut(x):
@@ -167,4 +157,4 @@ def _cut(result: StudentResult, batch, candidates, length) -> StudentResult:
         x = x[:batch] if x.shape.rank == 1 else x[:batch, :candidates]
         return x[:, :, :length] if x.shape.rank == 3 else x
 
-    return StudentResult(*(cut(field) for field in result))
+    return Candidates(*(cut(field) for field in result))

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cmlm_tf.data.text_files import read_lines, unbroken
+from cmlm_tf.data.text_files import line_writer, read_lines, unbroken
 from cmlm_tf.errors import UserError, needs_extra
 from cmlm_tf.serving.rest_client import RestClient
 from cmlm_tf.serving.wire import Refused, Unavailable
-from cmlm_tf.translate.bulk import line_writer, stdin_path
 from cmlm_tf.utils.progress import Progress
+from cmlm_tf.utils.streams import stdin_path
 
 PROTOCOLS = ("grpc", "rest")
 

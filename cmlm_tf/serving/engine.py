@@ -5,12 +5,16 @@ from typing import Any
 
 import tensorflow as tf
 
+from cmlm_tf.decoding.candidates import Candidates, unmask_candidates
+from cmlm_tf.decoding.forced import Forced
 from cmlm_tf.decoding.lengths import length_beam
+from cmlm_tf.decoding.loop import Unmasking
 from cmlm_tf.decoding.rowwise import RowwiseHeuristic
-from cmlm_tf.decoding.strategies import UpdateMaskedSub
+from cmlm_tf.modeling.passes import DynamicPasses, Passes
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
+from cmlm_tf.serving.readers import forced_reader, stricter_reader
 from cmlm_tf.serving.requests import Request
-from cmlm_tf.translate.search import StudentResult, unmask_sentences
+from cmlm_tf.special_ids import MASK_ID, PAD_ID
 
 #: What a SavedModel is made for; the last two have few static shapes.
 DEVICES = ("cpu", "gpu", "tpu")
@@ -24,14 +28,21 @@ class Engine:
         functions: compiled parts by the alias that a SavedModel gives them; none.
     """
 
-    def __init__(self, student: ConditionalMaskedLM, continuing_ids: Sequence[int]):
+    def __init__(
+        self,
+        student: ConditionalMaskedLM,
+        continuing_ids: Sequence[int],
+        passes: Passes | None = None,
+    ):
         """Takes the model.
 
         Args:
             student: the model.
             continuing_ids: of the subwords that do not begin a word.
+            passes: of the model; None for dynamic shapes.
         """
         self._student, self._continuing_ids = student, continuing_ids
+        self._passes = passes or DynamicPasses(student)
         # Keras variables do not count as a module's; those that they wrap do.
         self.weights = [weight.value for weight in student.weights]
         if student.embedding.output_table is not None:
@@ -59,51 +70,45 @@ class Engine:
         begins_word: tf.Tensor | None = None,
         forced_ids: tf.Tensor | None = None,
         trace: bool = False,
-    ) -> StudentResult:
+    ) -> Candidates:
         """Decodes every length candidate of every sentence.
 
         Args:
             cache: of `start`.
             lengths: int32 `[batch, candidates]`; 0 is no candidate.
             request: of the batch.
-            initial_ids: see `unmask_sentences`.
+            initial_ids: see `unmask_candidates`.
             begins_word: bool `[batch, candidates, length]`, True where `initial_ids`
                 has a MASK for a subword that begins a word; given with them.
-            forced_ids: see `unmask_sentences`.
+            forced_ids: int32 `[batch, candidates, length]`, what is written in place
+                of the model's choice; see `Forced`. Not with `initial_ids`.
             trace: whether to keep every pass.
 
         Returns:
             The candidates.
         """
-        return unmask(
-            self._student,
-            cache,
+        banned = self._student.banned_ids
+        rows = request.repeat(tf.shape(lengths)[1])
+        heuristic: Any = RowwiseHeuristic(rows.rules, rows.settings)
+        reader, grid = None, initial_ids
+        if begins_word is not None:
+            reader = stricter_reader(banned, begins_word, self._continuing_ids)
+        elif forced_ids is not None:
+            reader, grid = forced_reader(banned, forced_ids), forced_ids
+        candidates = lengths.shape[1] or tf.shape(lengths)[1]
+        predict_fn: Any = self._passes.predict_fn(cache, candidates, reader)
+        if forced_ids is not None:
+            forced = Forced(predict_fn)
+            predict_fn, heuristic = forced.predict, forced.heuristic(heuristic)
+        return unmask_candidates(
+            predict_fn,
             lengths,
-            request,
+            Unmasking(heuristic, max_iterations=rows.max_iterations, trace=trace),
+            mask_id=MASK_ID,
+            pad_id=PAD_ID,
+            length=None if grid is None else tf.shape(grid)[2],
             initial_ids=initial_ids,
-            banned_there=self._banned_there(begins_word),
-            forced_ids=forced_ids,
-            trace=trace,
         )
-
-    def _banned_there(
-        self, begins_word: tf.Tensor | None
-    ) -> tuple[tf.Tensor, Sequence[int]] | None:
-        return None if begins_word is None else (begins_word, self._continuing_ids)
-
-
-def unmask(student, cache, lengths, request: Request, **options) -> StudentResult:
-    """Calls `unmask_sentences` with the request of each row."""
-    rows = request.repeat(tf.shape(lengths)[1])
-    return unmask_sentences(
-        student,
-        cache,
-        lengths,
-        RowwiseHeuristic(rows.rules, rows.settings),
-        UpdateMaskedSub(),
-        max_iterations=rows.max_iterations,
-        **options,
-    )
 
 
 def asked_lengths(

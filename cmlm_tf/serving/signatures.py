@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from cmlm_tf.decoding.candidates import Candidates
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.serving.completion import Gaps, read_gaps
@@ -19,7 +20,6 @@ from cmlm_tf.serving.requests import (
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
 from cmlm_tf.translate.calibration import SpeedTable
-from cmlm_tf.translate.search import StudentResult
 
 Tensors = dict[str, tf.Tensor]
 
@@ -152,17 +152,17 @@ class ServedStudent:
         size = tf.shape(rows)[0]
         return read_request(size, options, self.max_length_beam, self.tables)
 
-    def _decode(self, source: Encoded, request: Request, **kwargs) -> StudentResult:
+    def _decode(self, source: Encoded, request: Request, **kwargs) -> Candidates:
         cache, logits = self.engine.start(source.with_end())
         lengths = asked_lengths(logits, source.lengths == 0, request)
         return self.engine.unmask(cache, lengths, request, **kwargs)
 
-    def _with_text(self, result: StudentResult) -> Tensors:
+    def _with_text(self, result: Candidates) -> Tensors:
         lengths = _best(result, result.lengths)
         text = self.subwords.decode(_best(result, result.token_ids), lengths)
         return {"translation": text, **_summary(result)}
 
-    def _completed(self, result: StudentResult, gaps: Gaps) -> Tensors:
+    def _completed(self, result: Candidates, gaps: Gaps) -> Tensors:
         ids, lengths = _best(result, result.token_ids), _best(result, result.lengths)
         summary = _summary(result)
         summary["score"] = tf.where(gaps.num_gaps > 0, summary["score"], 0.0)
@@ -182,12 +182,12 @@ class ServedStudent:
         return tf.ensure_shape(x, [None, self.max_length, self.max_length])
 
 
-def _best(result: StudentResult, values: tf.Tensor) -> tf.Tensor:
+def _best(result: Candidates, values: tf.Tensor) -> tf.Tensor:
     """Picks the best candidate: `[batch, candidates, ...]` to `[batch, ...]`."""
     return tf.gather(values, result.best, batch_dims=1)
 
 
-def _summary(result: StudentResult) -> Tensors:
+def _summary(result: Candidates) -> Tensors:
     """Returns score, iterations and length of each row; zeros where it is blank."""
     length = _best(result, result.lengths)
     return {

@@ -1,5 +1,6 @@
-"""From a config to a model that `fit` can train."""
+"""From a config to a model that can be trained."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import keras
@@ -11,16 +12,23 @@ from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.initialization import check_sizes, initialize_from
+from cmlm_tf.modeling.layers import dtype_policy
 from cmlm_tf.modeling.model_dir import (
     ROLES,
-    dtype_policy,
     load_model,
     model_sizes,
     read_description,
 )
+from cmlm_tf.modeling.transformer import Transformer
+from cmlm_tf.training.losses import allowed_vocabulary
+from cmlm_tf.training.objectives import (
+    Objective,
+    StudentObjective,
+    TeacherObjective,
+)
 from cmlm_tf.training.optimizer import Adam
 from cmlm_tf.training.schedules import InverseSquareRoot
-from cmlm_tf.training.steps import StudentTraining, TeacherTraining, TrainingModel
+from cmlm_tf.training.training_model import TrainingModel
 
 
 def transformer_config(
@@ -88,19 +96,19 @@ def build(
         strategy: where the variables live.
 
     Returns:
-        The compiled training model, its weights random.
+        The training model, its weights random.
     """
     keras.utils.set_random_seed(config.seed)
     with dtype_policy(config.training.dtype), strategy.scope():
-        training = _wrap(config, ROLES[config.role](sizes))
-        optimizer = _optimizer(config)
-        optimizer.build(training.trainable_variables)
-        training.compile(
-            optimizer=optimizer,
-            jit_compile=False,
-            steps_per_execution=config.training.steps_per_execution,
+        model = ROLES[config.role](sizes)
+        training = TrainingModel(
+            model,
+            _objective(config, model),
+            _optimizer(config, model.trainable_variables),
+            config.training.steps_per_execution,
+            config.training.jit_compile,
         )
-    logging.info("%s: %d weights", config.role, training.model.count_params())
+    logging.info("%s: %d weights", config.role, model.count_params())
     return training
 
 
@@ -110,28 +118,23 @@ def initialize(training: TrainingModel, start: Start) -> None:
     logging.info("from %s: %s", start.model_dir, report)
 
 
-def _wrap(config: ml_collections.ConfigDict, model: keras.Model) -> TrainingModel:
+def _objective(config: ml_collections.ConfigDict, model: Transformer) -> Objective:
+    allowed = allowed_vocabulary(model.config.vocab_size, model.banned_ids)
     smoothing = config.training.label_smoothing
-    jit_compile = config.training.jit_compile
     if config.role == "teacher":
-        return TeacherTraining(model, smoothing, jit_compile)
-    weight = config.student.length_loss_weight
-    return StudentTraining(model, weight, smoothing, jit_compile)
+        return TeacherObjective(allowed, smoothing)
+    return StudentObjective(allowed, config.student.length_loss_weight, smoothing)
 
 
-def _optimizer(config: ml_collections.ConfigDict) -> Adam:
-    """Returns Adam as in Vaswani et al. (2017), section 5.3, with an average."""
-    return Adam(
-        InverseSquareRoot(
-            config.model.model_dim,
-            config.training.warmup_steps,
-            config.training.learning_rate_scale,
-            config.training.max_steps,
-            config.training.cooldown_steps,
-        ),
-        beta_1=0.9,
-        beta_2=0.98,
-        epsilon=1e-9,
-        clip_norm=config.training.clip_norm,
-        average_decay=config.training.ema_decay,
+def _optimizer(
+    config: ml_collections.ConfigDict, weights: Sequence[keras.Variable]
+) -> Adam:
+    training = config.training
+    schedule = InverseSquareRoot(
+        config.model.model_dim,
+        training.warmup_steps,
+        training.learning_rate_scale,
+        training.max_steps,
+        training.cooldown_steps,
     )
+    return Adam(weights, schedule, training.clip_norm, training.ema_decay)

@@ -1,15 +1,13 @@
 """Measures a model on held-out text while it is trained."""
 
-import itertools
 from collections.abc import Callable, Sequence
 
 import ml_collections
 import sacrebleu
 import tensorflow as tf
 
-from cmlm_tf.data.corpora import Corpus
-from cmlm_tf.training.callbacks import InterruptCheck, Interrupts
-from cmlm_tf.training.steps import TrainingModel
+from cmlm_tf.training.interrupts import Interrupts
+from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 
 TranslateFn = Callable[[Sequence[str]], list[str]]
@@ -24,58 +22,48 @@ class DevSet:
     def __init__(
         self,
         dataset: tf.data.Dataset,
-        corpus: Corpus,
-        num_sentences: int,
+        pairs: Sequence[tuple[str, str]],
         target_language: str,
+        translate_fn: TranslateFn,
         interrupts: Interrupts,
     ):
         """Takes the data.
 
         Args:
             dataset: finite, of batches with decoder inputs.
-            corpus: the same text.
-            num_sentences: how many of the first sentences are translated for
-                BLEU; with 0 there is no BLEU.
+            pairs: source and target texts for BLEU; without any there is none.
             target_language: code such as `de`; decides SacreBLEU's tokeniser.
+            translate_fn: translates lines with the model that is trained.
             interrupts: looked at between batches.
         """
-        # Keras warns of a dataset that ends unless it knows where.
-        size = sum(1 for _ in dataset)
-        self._dataset = dataset.apply(tf.data.experimental.assert_cardinality(size))
-        self._interrupts = interrupts
-        self._pairs = list(itertools.islice(corpus, num_sentences))
+        self._dataset, self._pairs = dataset, pairs
         self._tokenizer = "zh" if target_language == "zh" else "13a"
+        self._translate_fn, self._interrupts = translate_fn, interrupts
 
-    def evaluate(
-        self, training: TrainingModel, translate_fn: TranslateFn
-    ) -> dict[str, float]:
+    def evaluate(self, training: TrainingModel) -> dict[str, float]:
         """Measures the weights as they are.
 
         Args:
             training: the model.
-            translate_fn: translates lines with that model.
 
         Returns:
-            `loss`, the means of `training.terms`, and `bleu`, 0 to 100.
+            `loss`, the means of the objective's terms, and `bleu`, 0 to 100.
 
         Raises:
             KeyboardInterrupt: a signal came.
         """
-        check = InterruptCheck(self._interrupts)
-        training.evaluate(self._dataset, callbacks=[check], verbose=0)
-        means = training.means()
-        scores = {"loss": training.objective(means)}
-        scores |= {name: means[name] for name in training.terms}
-        return scores | self._bleu(translate_fn)
+        means = training.evaluate(self._dataset, self._interrupts.check)
+        scores = {name: means[name] for name in training.objective.terms}
+        return {"loss": training.loss(means)} | scores | self._bleu()
 
-    def _bleu(self, translate_fn: TranslateFn) -> dict[str, float]:
+    def _bleu(self) -> dict[str, float]:
         if not self._pairs:
             return {}
         sources, references = zip(*self._pairs, strict=True)
         hypotheses: list[str] = []
         for start in range(0, len(sources), _CHUNK):
             self._interrupts.check()
-            hypotheses += translate_fn(sources[start : start + _CHUNK])
+            hypotheses += self._translate_fn(sources[start : start + _CHUNK])
         score = sacrebleu.corpus_bleu(
             hypotheses, [list(references)], tokenize=self._tokenizer
         )

@@ -1,27 +1,18 @@
 """Losses of teacher and student, as sums over one replica's sentences."""
 
+import numpy as np
 import tensorflow as tf
 
 LABEL_SMOOTHING = 0.1
 
 
 def allowed_vocabulary(vocab_size: int, banned_ids: tuple[int, ...]) -> tf.Tensor:
-    """Returns which subwords a model may write.
-
-    Args:
-        vocab_size: number of subwords, special ids included.
-        banned_ids: ids that have probability zero.
-
-    Returns:
-        bool `[vocab_size]`, False at `banned_ids`.
+    """Returns which subwords a model may write: bool `[vocab_size]`.
 
     >>> allowed_vocabulary(4, (0, 2)).numpy().tolist()
     [False, True, False, True]
     """
-    banned = tf.reduce_any(
-        tf.one_hot(banned_ids, vocab_size, on_value=True, off_value=False), axis=0
-    )
-    return ~banned
+    return tf.constant(~np.isin(np.arange(vocab_size), banned_ids))
 
 
 def smoothed_cross_entropy(
@@ -134,17 +125,17 @@ def is_best(logits: tf.Tensor, labels: tf.Tensor, allowed: tf.Tensor) -> tf.Tens
     return best == labels
 
 
-def sentence_starts(segments: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-    """Returns where each sentence of a packed row starts.
+def sentence_starts(batch: dict[str, tf.Tensor]) -> tf.Tensor:
+    """Returns where each sentence of the packed sources starts.
 
     Args:
-        segments: int32 `[rows, length]`, sentence numbers, 0 at padding.
-        positions: int32 `[rows, length]`, 0 at each sentence's start.
+        batch: int32 `[rows, length]` tensors, `source_segments`, sentence numbers, 0
+            at padding, and `source_positions`, 0 at each sentence's start.
 
     Returns:
         bool `[rows, length]`, True once per sentence.
     """
-    return (segments > 0) & (positions == 0)
+    return (batch["source_segments"] > 0) & (batch["source_positions"] == 0)
 
 
 def length_labels(source_segments: tf.Tensor, target_segments: tf.Tensor) -> tf.Tensor:

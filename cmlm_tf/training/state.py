@@ -38,6 +38,10 @@ class RunState:
     evaluations_since_best: int = 0
     stopped: bool = False
 
+    def is_over(self, max_steps: int) -> bool:
+        """Returns whether the run has ended, at `max_steps` or before."""
+        return self.stopped or self.step >= max_steps
+
     def record_score(self, score: float, patience: int) -> bool:
         """Takes a dev score; stops the run after `patience` without a better one.
 

@@ -1,13 +1,12 @@
 """Trains a teacher or a student, from a config to a model directory."""
 
 import functools
-import math
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
 import ml_collections
 import tensorflow as tf
 from absl import logging
@@ -19,7 +18,6 @@ from cmlm_tf.data.sentence_store import remove_unfinished
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import LoadedModel, read_description, save_model
-from cmlm_tf.training import callbacks
 from cmlm_tf.training.building import (
     build,
     check_start,
@@ -27,15 +25,16 @@ from cmlm_tf.training.building import (
     start_of,
     transformer_config,
 )
-from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.config import FREE_FIELDS, flat_fields, validate_config
-from cmlm_tf.training.dev_set import DevSet, TranslateFn, decoding_options
+from cmlm_tf.training.dev_set import DevSet, decoding_options
 from cmlm_tf.training.distribution import (
     lost_workers_named,
     make_strategy,
     worker_index,
 )
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
+from cmlm_tf.training.interrupts import Interrupts
+from cmlm_tf.training.loop import Loop
 from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.run_folder import (
     check_best_model,
@@ -43,8 +42,9 @@ from cmlm_tf.training.run_folder import (
     full_disk_named,
 )
 from cmlm_tf.training.state import Checkpoints, RunState
-from cmlm_tf.training.steps import TrainingModel
-from cmlm_tf.translate.loading import make_translator
+from cmlm_tf.training.training_log import TrainingLog
+from cmlm_tf.training.training_model import TrainingModel
+from cmlm_tf.translate.loading import Translator, make_translator
 from cmlm_tf.utils.files import remove_leftovers
 
 #: Fields that say where something lies; what lies there counts, not its name.
@@ -57,9 +57,6 @@ _PLACES = frozenset(
         "training.initial_dir",
     }
 )
-
-#: A mean loss this many times that of a uniform guess has run away.
-_RUNAWAY = 3.0
 
 
 def train(
@@ -112,7 +109,7 @@ class _Run:
     ):
         self.config, self.folder, self.strategy = config, folder, strategy
         self.worker, self.model_dir = worker, folder / "model"
-        self.state, self.interrupts = RunState(), callbacks.Interrupts()
+        self.state, self.interrupts = RunState(), Interrupts()
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = decoding_options(config)
@@ -152,8 +149,8 @@ class _Run:
             logging.info("going on after step %d", self.state.step)
         elif self.start:
             initialize(training, self.start)
-        if self.state.step < self.config.training.max_steps and not self.state.stopped:
-            self._fit(training, checkpoints)
+        if not self.state.is_over(self.config.training.max_steps):
+            self._update(training, checkpoints)
         logging.info(
             "trained %d steps; the weights of step %d are the best",
             self.state.step,
@@ -190,124 +187,77 @@ class _Run:
             identity["the sha256 of the weights to start from"] = weights
         return identity
 
-    def _fit(self, training: TrainingModel, checkpoints: Checkpoints) -> None:
-        start = self.state.step
-        batches = self._batches()
-        dataset = with_decoder_inputs(
-            batches.dataset(start), self.config.role, self.config.seed, start
-        )
-        with self.interrupts.caught():
-            try:
-                training.fit(
-                    dataset,
-                    steps_per_epoch=self.config.training.max_steps - start,
-                    callbacks=[
-                        *self._callbacks(training, checkpoints),
-                        *self._compilation(dataset, batches.shapes),
-                    ],
-                    shuffle=False,  # It is shuffled.
-                    verbose=0,
-                )
-            except KeyboardInterrupt:
-                checkpoints.save()
-                logging.info(
-                    "stopped after step %d; the same command goes on from there",
-                    self.state.step,
-                )
-                raise
-
-    def _batches(self) -> TrainingBatches:
-        data = self.config.data
-        return TrainingBatches(
+    def _update(self, training: TrainingModel, checkpoints: Checkpoints) -> None:
+        config, start = self.config, self.state.step
+        batches = TrainingBatches(
             self.train_data,
-            data.row_lengths,
-            data.tokens_per_batch,
-            self.config.seed,
-            append_eos=self.config.role == "teacher",
+            config.data.row_lengths,
+            config.data.tokens_per_batch,
+            config.seed,
+            append_eos=config.role == "teacher",
             rows_multiple=self.strategy.num_replicas_in_sync,
         )
-
-    def _callbacks(
-        self, training: TrainingModel, checkpoints: Checkpoints
-    ) -> list[keras.callbacks.Callback]:
-        config, max_steps = self.config, self.config.training.max_steps
-        log = callbacks.TrainingLog(
-            self.state,
-            self._summary_writer(),
-            config.training,
-            _RUNAWAY * math.log(self.sizes.vocab_size),
-            MatrixRate(config, self.sizes, self.strategy.num_replicas_in_sync),
+        dataset = batches.dataset(start)
+        dataset = with_decoder_inputs(dataset, config.role, config.seed, start)
+        rate = MatrixRate(config, self.sizes, self.strategy.num_replicas_in_sync)
+        log = TrainingLog(
+            training, self.state, self._summary_writer(), config.training, rate
         )
-        evaluation = callbacks.DevEvaluation(
+        Loop(
+            training,
             self.state,
-            functools.partial(
-                self._dev_set().evaluate, training, self._translate_fn(training)
-            ),
-            functools.partial(self._save_model, training),
             log,
-            every=config.evaluation.every,
-            max_steps=max_steps,
-            select_by=config.evaluation.select_by,
-            patience=config.evaluation.patience,
-        )
-        saver = callbacks.CheckpointSaver(
-            checkpoints, self.state, config.training.checkpoint_every, max_steps
-        )
-        counter = callbacks.StepCounter(self.state)
-        check = callbacks.InterruptCheck(self.interrupts)
-        return [counter, log, evaluation, saver, check]
+            self._dev_set(training),
+            functools.partial(self._save_model, training),
+            checkpoints,
+            self.interrupts,
+            config,
+        ).run(dataset, self._shapes_to_compile(batches.shapes))
 
-    def _compilation(
-        self, dataset: tf.data.Dataset, shapes: list[tuple[int, int]]
-    ) -> list[keras.callbacks.Callback]:
+    def _shapes_to_compile(self, shapes: list[tuple[int, int]]):
         # On TPUs an update is one program, adding up included.
         tpu = isinstance(self.strategy, tf.distribute.TPUStrategy)
-        if self.config.training.jit_compile and len(shapes) > 1 and not tpu:
-            return [ShapeCompilation(dataset.element_spec, shapes)]
-        return []
+        side_by_side = self.config.training.jit_compile and len(shapes) > 1 and not tpu
+        return shapes if side_by_side else []
 
     def _summary_writer(self) -> tf.summary.SummaryWriter:
         if self.worker:
             return tf.summary.create_noop_writer()
         return tf.summary.create_file_writer(str(self.folder / "logs"))
 
-    def _dev_set(self) -> DevSet:
-        data, role = self.config.data, self.config.role
+    def _dev_set(self, training: TrainingModel) -> DevSet:
+        config = self.config
         batches = dev_batches(
             self.dev_data,
-            data.row_lengths,
-            data.tokens_per_batch,
-            append_eos=role == "teacher",
+            config.data.row_lengths,
+            config.data.tokens_per_batch,
+            append_eos=config.role == "teacher",
             rows_multiple=self.strategy.num_replicas_in_sync,
         )
         return DevSet(
-            with_decoder_inputs(batches, role, DEV_SEED),
-            self.dev_corpus,
-            self.config.evaluation.bleu_sentences,
-            data.target_language,
+            with_decoder_inputs(batches, config.role, DEV_SEED),
+            list(itertools.islice(self.dev_corpus, config.evaluation.bleu_sentences)),
+            config.data.target_language,
+            functools.partial(self._translate, self._translator(training)),
             self.interrupts,
         )
 
-    def _translate_fn(self, training: TrainingModel) -> TranslateFn:
+    def _translator(self, training: TrainingModel) -> Translator:
         data = self.config.data
-        translator = make_translator(
-            LoadedModel(
-                self.config.role,
-                training.model,
-                Path(data.subword_model),
-                self.subwords.sha256,
-                data.source_language,
-                data.target_language,
-            ),
-            xla=False,  # compiling takes longer than a few dev sets
-            frozen=False,
+        model = LoadedModel(
+            self.config.role,
+            training.model,
+            Path(data.subword_model),
+            self.subwords.sha256,
+            data.source_language,
+            data.target_language,
         )
+        # Compiling would take longer than a few dev sets.
+        return make_translator(model, xla=False, frozen=False)
 
-        def translate(lines: Sequence[str]) -> list[str]:
-            translations = translator.translate(lines, self.decoding_options)
-            return [translation.text for translation in translations]
-
-        return translate
+    def _translate(self, translator: Translator, lines: Sequence[str]) -> list[str]:
+        translations = translator.translate(lines, self.decoding_options)
+        return [translation.text for translation in translations]
 
     def _save_model(self, training: TrainingModel) -> None:
         if self.worker == 0:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from cmlm_tf.decoding.beam_search import longest_hypothesis
 from cmlm_tf.special_ids import EOS_ID, PAD_ID
-from cmlm_tf.translate.search import longest_translation
 
 #: Source or target lengths for which XLA compiles, up to the model's own.
 LENGTHS = (16, 32, 48, 64, 128)
@@ -34,7 +34,7 @@ class BatchShapes:
     static: bool
     single: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.single and not self.static:
             raise ValueError("a single shape is static")
 
@@ -77,7 +77,7 @@ class BatchShapes:
         """Returns the most subwords of a teacher's hypotheses, likewise."""
         if not self.static:
             return None
-        return min(longest_translation(source_ids.shape[1]), self.max_length - 1)
+        return min(longest_hypothesis(source_ids.shape[1]), self.max_length - 1)
 
     def _length(self, length: int) -> int:
         if not self.static:

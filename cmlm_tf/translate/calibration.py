@@ -55,10 +55,8 @@ class SpeedTable:
     """Speed against setting for one way of decoding, measured on one text.
 
     Attributes:
-        heuristic: as in `UnmaskingOptions`, like the next three.
-        strategy: the update strategy.
-        length_beam: number of length candidates.
-        drop_losing_candidates: whether these stop early.
+        heuristic, strategy, length_beam, drop_losing_candidates: as in
+            `UnmaskingOptions`.
         points: see `rising_points`; one or more.
         num_lines: lines of the development set.
         text_sha256: hash of its lines.
@@ -72,7 +70,7 @@ class SpeedTable:
     num_lines: int
     text_sha256: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             kind: Any = typing.get_origin(field.type) or field.type
             if type(getattr(self, field.name)) is not kind:
@@ -108,9 +106,8 @@ class SpeedTable:
     def promise(self, target_speedup: float) -> Point:
         """Finds the setting for a speed, and the speed that it will give.
 
-        tau is interpolated on the axis of its rule, where speed is nearly linear;
-        the speed is the target. K and T are whole numbers: of those measured the one
-        whose speed is nearest is taken, and its speed returned. So it is with tau
+        tau is interpolated on its rule's axis; the speed is the target. Of K and T,
+        whole numbers, the measured one is taken whose speed is nearest; so is tau
         measured on few lines.
 
         >>> points = Point(1.8, 2), Point(2.6, 3)
@@ -171,7 +168,7 @@ def rising_points(heuristic: str, speeds: Mapping[float, float]) -> tuple[Point,
         speeds: the speed of each setting.
 
     Returns:
-        The points, without those that are no faster than one of a slower setting.
+        The points, without those no faster than one of a slower setting.
     """
     points: list[Point] = []
     for setting in sorted(speeds, key=HEURISTICS[heuristic].place):
@@ -261,14 +258,9 @@ def check_replacement(
 ) -> None:
     """Checks that `save_table` can store a table, and that it would be no loss.
 
-    Args:
-        model_dir: the folder of a student.
-        key: of the table, see `SpeedTable.key`.
-        num_lines: of the text that it is to be measured on; None for whatever loss.
-
     Raises:
         UserError: the folder is no model, its calibration is damaged or cannot be
-            written, or its table for this way of decoding is from more lines.
+            written, or its table with this key is from more than `num_lines`.
     """
     calibration = load_calibration(model_dir)
     path = Path(model_dir) / CALIBRATION_FILE
@@ -298,11 +290,8 @@ def save_table(model_dir: str | os.PathLike[str], table: SpeedTable) -> None:
 
 
 def _header(model_dir: str | os.PathLike[str]) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "weights_sha256": read_description(model_dir)["weights_sha256"],
-        "speedup": COUNTING,
-    }
+    weights = read_description(model_dir)["weights_sha256"]
+    return {"format": FORMAT, "weights_sha256": weights, "speedup": COUNTING}
 
 
 def _read_table(record: Any) -> SpeedTable:

@@ -39,7 +39,7 @@ class UnmaskingOptions:
     forbid_repeats: bool = False
     trace: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.heuristic not in HEURISTICS:
             raise UserError(
                 f"heuristic must be one of {', '.join(HEURISTICS)}, "
@@ -79,7 +79,7 @@ class BeamOptions:
     beam_size: int = 5
     length_penalty: float = 0.6
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.beam_size <= LARGEST_BEAM:
             raise UserError(
                 f"beam_size must be from 1 to {LARGEST_BEAM}, not {self.beam_size}"

@@ -1,11 +1,9 @@
 """What the translators of student and teacher have alike: text in, text out."""
 
 import abc
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -13,20 +11,23 @@ from cmlm_tf.data.long_lines import split_line
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import LoadedModel
-from cmlm_tf.modeling.packed_weights import PackedWeights, pack
+from cmlm_tf.modeling.packed_weights import PackedWeights
 from cmlm_tf.translate.batches import BatchShapes
+from cmlm_tf.translate.graphs import Graphs
+from cmlm_tf.translate.lines import read_options, read_strings
 from cmlm_tf.translate.results import Candidate, Translation
 
 Ids = Sequence[int]
 
 
 class Translator(abc.ABC):
-    """Translates lines with the model of a directory.
+    """Translates lines with the model of a directory; see `translate`.
 
     Attributes:
         loaded: the model and its description.
-        xla: whether it is compiled, for each shape anew.
-        options_type: the class of its options.
+        xla: whether it is compiled, once for each shape.
+        options_type: the class of its options, `UnmaskingOptions` for a student,
+            `BeamOptions` for a teacher.
     """
 
     options_type: type
@@ -76,8 +77,7 @@ class Translator(abc.ABC):
             static=xla or deterministic,
             single=deterministic,
         )
-        self._functions: dict[Any, Callable] = {}
-        self._layouts: dict[Any, Any] = {}
+        self._graphs = Graphs(self._shapes.static, xla, self._bind)
 
     def refresh(self) -> None:
         """Takes over weights that were changed; the embedding must not be."""
@@ -86,50 +86,75 @@ class Translator(abc.ABC):
 
     def translate(
         self,
-        lines: Sequence[str],
+        lines: Iterable[str],
         options: Any = None,
-        references: Sequence[str] | None = None,
+        references: Iterable[str] | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
         warn: bool = True,
+        **fields: Any,
     ) -> list[Translation]:
         """Translates lines, one translation for each, in order.
+
+            translator.translate(["Where is the key?"])
+            translator.translate(lines, heuristic="fixed_k", setting=3)
+            translator.translate(lines, UnmaskingOptions("thresh", 0.5))
 
         A line longer than the model allows is split, its parts translated and
         joined; one warning counts such lines.
 
         Args:
-            lines: source text; empty and blank lines give empty translations.
-            options: of `options_type`, or None for the defaults.
+            lines: source text, a list or another iterable of strings; empty and
+                blank lines give empty translations.
+            options: how to decode, of `options_type`: one for all lines, or an
+                iterable with one for each; None for the defaults. Lines of equal
+                options are translated together.
             references: target text whose lengths to use (oracle lengths), one
                 for each line; a teacher's hypotheses are no longer than them.
+            progress: called with the number of lines done and of all lines, at the
+                start and after each batch.
             warn: whether to warn of lines that were split.
+            **fields: fields of the options by name, in place of those of `options`.
 
         Returns:
-            The translations.
+            The translations, with text, score, iterations and all candidates.
 
         Raises:
-            UserError: options of another model, or a string for a list.
+            UserError: something else than strings, named by its place; options
+                that the model does not take; references or options not as many as
+                lines.
         """
-        if isinstance(lines, str):
-            raise UserError("translate takes a list of lines, not one string")
+        lines = read_strings("lines", lines)
+        by_line = read_options(self.options_type, options, fields, len(lines))
         parts = self._encode(lines)
         lengths = self._reference_lengths(references, parts)
         sources = [ids for line_parts in parts for ids in line_parts]
+        line_of = [i for i, line_parts in enumerate(parts) for _ in line_parts]
+        part_options = [by_line[i] for i in line_of]
         candidates: list[list[Candidate]] = [[] for _ in sources]
-        for batch in self._shapes.batches([len(ids) for ids in sources]):
+        left = [len(line_parts) for line_parts in parts]
+        num_done = left.count(0)
+        if progress:
+            progress(num_done, len(lines))
+        for batch in self._batches(sources, part_options):
             results = self.decode_ids(
                 [sources[i] for i in batch],
-                options,
+                part_options[batch[0]],
                 None if lengths is None else [lengths[i] for i in batch],
             )
             for i, result in zip(batch, results, strict=True):
                 candidates[i] = result
+                left[line_of[i]] -= 1
+                num_done += left[line_of[i]] == 0
+            if progress:
+                progress(num_done, len(lines))
         if warn:
             self.warn_of_split(sum(len(part) > 1 for part in parts), len(parts))
-        left = iter(candidates)
-        return [Translation.join([next(left) for _ in part]) for part in parts]
+        in_order = iter(candidates)
+        return [Translation.join([next(in_order) for _ in part]) for part in parts]
 
     def warn_of_split(self, num_split: int, num_lines: int) -> None:
-        """Warns that so many of so many lines were translated in parts, if any."""
+        """Warns of the number of lines that were translated in parts, if any."""
         if num_split:
             logging.warning(
                 "%d of %d lines are longer than the model's %d subwords and were "
@@ -140,7 +165,7 @@ class Translator(abc.ABC):
             )
 
     @abc.abstractmethod
-    def search(
+    def decode(
         self, sources: Sequence[Ids], options: Any, lengths: Sequence[int] | None
     ) -> Any:
         """Decodes one batch on the device.
@@ -162,17 +187,22 @@ class Translator(abc.ABC):
     def decode_ids(
         self,
         sources: Sequence[Ids],
-        options: Any = None,
+        options: Any,
         lengths: Sequence[int] | None = None,
     ) -> list[list[Candidate]]:
-        """Decodes one batch; see `search` and `collect`."""
-        options = self.options_type() if options is None else options
-        if not isinstance(options, self.options_type):
-            raise UserError(
-                f"a {self.loaded.role} takes {self.options_type.__name__}, "
-                f"not {type(options).__name__}"
-            )
-        return self.collect(self.search(sources, options, lengths), len(sources))
+        """Decodes one batch; see `decode` and `collect`."""
+        return self.collect(self.decode(sources, options, lengths), len(sources))
+
+    def _batches(
+        self, sources: Sequence[Ids], options: Sequence[Any]
+    ) -> Iterator[list[int]]:
+        """Yields numbers of sources of equal options and like length."""
+        groups: dict[Any, list[int]] = {}
+        for number, value in enumerate(options):
+            groups.setdefault(value, []).append(number)
+        for numbers in groups.values():
+            for batch in self._shapes.batches([len(sources[i]) for i in numbers]):
+                yield [numbers[i] for i in batch]
 
     def _encode(self, lines: Sequence[str]) -> list[list[Ids]]:
         """Returns the parts of each line: none if blank, several if too long."""
@@ -194,11 +224,12 @@ class Translator(abc.ABC):
         return parts
 
     def _reference_lengths(
-        self, references: Sequence[str] | None, parts: Sequence[Sequence[Ids]]
+        self, references: Iterable[str] | None, parts: Sequence[Sequence[Ids]]
     ) -> list[int] | None:
         """Returns a length for each part; parts of a line share its length."""
         if references is None:
             return None
+        references = read_strings("references", references)
         if len(references) != len(parts):
             raise UserError(
                 f"{len(references)} references for {len(parts)} source lines"
@@ -210,97 +241,13 @@ class Translator(abc.ABC):
             lengths += [min(max(share, 1), longest)] * len(part)
         return lengths
 
-    def _run(self, key: Any, function: Callable, *args: Any) -> Any:
-        """Runs a function as a graph, made for each static shape or once for all.
-
-        Args:
-            key: names what the function depends on beside its arguments.
-            function: taken when the key is new.
-            *args: nested tensors, None and numbers.
-        """
-        if key not in self._functions:
-            function = self._bind(function)
-            graph = tf.function(function, autograph=False, jit_compile=self.xla)
-            if not self._shapes.static:
-                specs = tf.nest.map_structure(_of_any_size, args)
-                graph.get_concrete_function(*specs)
-            self._functions[key] = graph
-        return self._functions[key](*args)
-
-    def _run_to_arrays(self, key: Any, function: Callable, *args: Any) -> Any:
-        """Runs a function likewise; returns its tensors as numpy arrays.
-
-        Compiled, they come as one: a copy from a GPU takes as long as some kernels.
-
-        Args:
-            key: as of `_run`.
-            function: returns nested int32 and float32 tensors and None; of static
-                shapes if compiled.
-            *args: as of `_run`.
-        """
-        if not self.xla:
-            return as_arrays(self._run(key, function, *args))
-
-        def joined(*args):
-            result = function(*args)
-            self._layouts[key, _shapes(args)] = _Layout(result)
-            tensors = [x for x in tf.nest.flatten(result) if x is not None]
-            return pack([tf.bitcast(x, tf.int32) for x in tensors])
-
-        vector = self._run(key, joined, *args).numpy()
-        return self._layouts[key, _shapes(args)].unpack(vector)
-
     def _bind(self, function: Callable) -> Callable:
         """Returns the same function, which reads this translator's copies."""
         if self._packed_weights:
             function = self._packed_weights.bind(function)
 
-        @functools.wraps(function)
-        def bound(*args):
+        def bound(*args: Any) -> Any:
             with self.model.embedding.reading(self._output_table):
                 return function(*args)
 
         return bound
-
-
-def _of_any_size(value: Any) -> Any:
-    if not tf.is_tensor(value):
-        return value
-    return tf.TensorSpec([None] * value.shape.rank, value.dtype)
-
-
-def _shapes(args: Any) -> tuple:
-    """Returns what a trace depends on: the shapes of tensors, and all else itself."""
-    return tuple(x.shape if tf.is_tensor(x) else x for x in tf.nest.flatten(args))
-
-
-class _Layout:
-    """Where tensors of static shape lie in a vector, one behind the other."""
-
-    def __init__(self, tensors: Any):
-        """Takes nested tensors, of 32 bits an element, and None."""
-        self._structure = tf.nest.map_structure(lambda _: None, tensors)
-        self._parts: list[tuple[slice, Any, tuple] | None] = []
-        end = 0
-        for x in tf.nest.flatten(tensors):
-            if x is None:
-                self._parts.append(None)
-                continue
-            start, end = end, end + x.shape.num_elements()
-            dtype = x.dtype.as_numpy_dtype
-            self._parts.append((slice(start, end), dtype, tuple(x.shape)))
-
-    def unpack(self, vector: np.ndarray) -> Any:
-        """Returns the structure with the vector's parts, int32, as they were."""
-
-        def array(part):
-            place, dtype, shape = part
-            return vector[place].view(dtype).reshape(shape)
-
-        arrays = [part and array(part) for part in self._parts]
-        return tf.nest.pack_sequence_as(self._structure, arrays)
-
-
-def as_arrays(result: Any) -> Any:
-    """Returns the same structure with numpy arrays for tensors."""
-    return tf.nest.map_structure(lambda x: x if x is None else x.numpy(), result)

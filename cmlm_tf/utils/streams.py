@@ -1,4 +1,4 @@
-"""Stdout: its errors name it, and a reader that has gone ends the command."""
+"""Stdin's path; stdout's errors name it, and a reader that has gone ends all."""
 
 import contextlib
 import os
@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from cmlm_tf.errors import UserError
+
+
+def stdin_path() -> str:
+    """Returns the path under which stdin can be read."""
+    if sys.stdin is None:
+        raise UserError("stdin is closed")
+    return "/dev/stdin"
 
 
 @contextlib.contextmanager

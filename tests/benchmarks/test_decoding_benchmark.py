@@ -195,8 +195,9 @@ def test_compute_types_are_checked_at_once(tmp_path):
     _write_text(tmp_path)
     (found,) = _run_all(tmp_path, [[*_trained(), "--ctranslate2=float32,int9"]])
     assert found.code == 1 and found.stdout == ""
+    # Which types there are, the CPU decides; every one has float32.
     last = found.stderr.splitlines()[-1]
-    assert last.startswith("error: --ctranslate2: 'int9' is not among float32, int8")
+    assert last.startswith("error: --ctranslate2: 'int9' is not among float32, ")
 
 
 def test_systems_that_are_compiled_and_not(tmp_path):

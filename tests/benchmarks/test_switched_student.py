@@ -5,8 +5,8 @@ from unittest import mock
 import tensorflow as tf
 from absl.testing import parameterized
 
-from benchmarks.switched_student import OPTIMIZATIONS, SwitchedStudent, variants
-from cmlm_tf.modeling import student as student_module
+from benchmarks.switched_student import OPTIMIZATIONS, SwitchedPasses, variants
+from cmlm_tf.modeling.output import best_tokens
 from tests.modeling.test_student import (
     padded_outputs,
     predicted_rows,
@@ -18,16 +18,15 @@ class OptimizationsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(name=list(variants()), candidates=[1, 3])
     def test_equals_the_padded_model(self, name, candidates):
         sources, ids, _, masked = predicted_rows(candidates)
-        student = SwitchedStudent(predicting_student(), variants()[name])
+        student = predicting_student()
         cache, _ = student.start(tf.constant(sources))
-        predict = student.predict_fn(cache, candidates, static=False)
+        passes = SwitchedPasses(student, variants()[name])
+        predict = passes.predict_fn(cache, candidates)
         found, log_probs = tf.function(predict, autograph=False)(
             tf.constant(ids), tf.constant(masked)
         )
         logits, _ = padded_outputs(candidates)
-        expected, expected_log_probs = student_module.best_tokens(
-            logits, student.banned_ids
-        )
+        expected, expected_log_probs = best_tokens(logits, student.banned_ids)
         self.assertAllEqual(found[masked], expected[masked])
         self.assertAllClose(log_probs[masked], expected_log_probs[masked], atol=1e-4)
 
@@ -43,15 +42,15 @@ class OptimizationsTest(tf.test.TestCase, parameterized.TestCase):
         self.assertLess(self._computed(with_it, what), without)
 
     def test_sources_are_shared(self):
-        sources, *_ = predicted_rows(3)
+        sources, ids, _, masked = predicted_rows(3)
         student = predicting_student()
         cache, _ = student.start(tf.constant(sources))
-        with mock.patch.object(tf, "repeat", wraps=tf.repeat) as repeat:
-            for name in ("shared_sources", "plain"):
-                SwitchedStudent(student, variants()[name]).predict_fn(cache, 3, False)
-                times = {call.args[1] for call in repeat.call_args_list}
-                self.assertEqual(times, {1} if name == "shared_sources" else {3})
-                repeat.reset_mock()
+        for name, times in ("shared_sources", []), ("plain", [3]):
+            predict = SwitchedPasses(student, variants()[name]).predict_fn(cache, 3)
+            with mock.patch.object(tf, "repeat", wraps=tf.repeat) as repeat:
+                predict(tf.constant(ids), tf.constant(masked))
+            repeated = {call.args[1] for call in repeat.call_args_list}
+            self.assertEqual(list(repeated), times)
 
     def test_every_one_is_off_in_one_variant_of_the_whole(self):
         for name in OPTIMIZATIONS:
@@ -64,15 +63,14 @@ class OptimizationsTest(tf.test.TestCase, parameterized.TestCase):
         masked = masked.copy()
         masked[0] = False
         model = predicting_student()
-        student = SwitchedStudent(model, switched_on)
-        cache, _ = student.start(tf.constant(sources))
+        cache, _ = model.start(tf.constant(sources))
         if what == "logits":
             owner = model.embedding
         else:
             owner = model.decoder.layers[-1].self_attention
         compute = getattr(owner, what)
         with mock.patch.object(owner, what, side_effect=compute) as called:
-            predict = student.predict_fn(cache, 1, static=False)
+            predict = SwitchedPasses(model, switched_on).predict_fn(cache, 1)
             predict(tf.constant(ids), tf.constant(masked))
         return sum(int(call.args[0].shape[0]) for call in called.call_args_list)
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from cmlm_tf.data.corpus_kinds import Corpus, Pair
+from cmlm_tf.data.corpora import Corpus, Pair
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,8 +11,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from cmlm_tf.data.corpora import open_corpus, read_lines
-from cmlm_tf.data.grammar import grammar_pairs
+from cmlm_tf.data.corpora import open_corpus
+from cmlm_tf.data.text_files import read_lines
 from cmlm_tf.errors import UserError
 
 ODD_LINES = (
@@ -204,7 +204,7 @@ class TfdsCorpusTest(parameterized.TestCase):
 
 class SpecTest(parameterized.TestCase):
     @parameterized.parameters(
-        ("", "must begin with one of files:, tsv:, tfds:, grammar:"),
+        ("", "must begin with one of files:, tsv:, tfds:$"),
         ("train.en,train.de", "must begin with one of"),
         ("csv:x", "must begin with one of"),
         ("files:a", "two files are needed"),
@@ -217,18 +217,7 @@ class SpecTest(parameterized.TestCase):
         (f"tsv:{__file__}?where=news", "must be where=COLUMN:VALUE"),
         ("tfds:wmt14_translate/de-en?source=en&target=de", "must read tfds:NAME:SPLIT"),
         ("tfds:wmt14_translate/de-en:train", "must read tfds:NAME:SPLIT"),
-        ("grammar:all", "the splits are train, dev, test"),
-        ("grammar:train?size=many", "'many' is no whole number"),
     )
     def test_faults_in_a_description(self, spec, message):
         with self.assertRaisesRegex(UserError, message):
             open_corpus(spec)
-
-    def test_grammar_options(self):
-        corpus = open_corpus("grammar:dev?seed=3&size=12")
-        self.assertEqual((corpus.split, corpus.seed, corpus.size), ("dev", 3, 12))
-        self.assertEqual(list(corpus), list(grammar_pairs("dev", 12, 3)))
-        self.assertEqual(corpus.check(), 12)
-        self.assertEqual(open_corpus("grammar:train").size, 20000)
-        specs = ("grammar:dev", "grammar:test", "grammar:dev?seed=2")
-        self.assertLen({open_corpus(spec).fingerprint() for spec in specs}, 3)

@@ -292,6 +292,6 @@ class CommandTest(tf.test.TestCase):
             "--num_sampled_sentences=99999999999999999999",
             "--character_coverage=0.5",
         ):
-            failed = run_command(COMMAND, "--corpus=grammar:dev", "--output=x", flag)
+            failed = run_command(COMMAND, "--corpus=files:a,b", "--output=x", flag)
             self.assertEqual(failed.returncode, 1)
             self.assertStartsWith(failed.stderr, f"error: flag {flag}: ")

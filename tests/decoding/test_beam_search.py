@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.decoding.beam_search import beam_search
+from cmlm_tf.decoding.beam_search import Beam, beam_search
 from tests.reference_beam import reference_beam_search
 
 PAD, BOS, EOS, VOCAB = 0, 2, 3, 11
@@ -71,17 +71,9 @@ def graph_of(beam_size, mode):
             "fed": tf.zeros([batch, max_steps or 0, beam_size], tf.int32),
             "sentence": tf.range(batch),
         }
-        return beam_search(
-            functools.partial(Table.step, logits),
-            cache,
-            limits,
-            beam_size=beam_size,
-            alpha=alpha,
-            bos_id=BOS,
-            eos_id=EOS,
-            pad_id=PAD,
-            max_steps=max_steps,
-        )
+        beam = Beam(beam_size, alpha, BOS, EOS, PAD)
+        step = functools.partial(Table.step, logits)
+        return beam_search(step, cache, limits, beam, max_steps)
 
     return run
 

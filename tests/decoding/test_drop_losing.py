@@ -7,8 +7,20 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.decoding import heuristics, lengths, loop, scores
-from tests.decoding import loop_cases, table_model
+from cmlm_tf.decoding import heuristics, loop, scores
+from cmlm_tf.decoding.candidates import best_candidate
+from tests.decoding import loop_cases
+
+
+def run(log_probs, sizes, candidates):
+    """Unmasks one token a pass; the model writes 8 with these log-probabilities."""
+    ids = tf.fill(log_probs.shape, 8)
+    return loop_cases.run(
+        lambda input_ids, wanted: (ids, log_probs),
+        tf.sequence_mask(sizes, log_probs.shape[1]),
+        loop.Unmasking(heuristics.MaskPredictFixedK(1), drop_losing_candidates=True),
+        candidates_per_sentence=candidates,
+    )
 
 
 class DropLosingCandidatesTest(tf.test.TestCase, parameterized.TestCase):
@@ -35,10 +47,10 @@ class DropLosingCandidatesTest(tf.test.TestCase, parameterized.TestCase):
         self.assertTrue(np.any(dropped))
 
         final = scores.length_normalized_score(full.log_probs, valid)
-        best = lengths.select_best(tf.reshape(final, [-1, b]))
+        best = best_candidate(tf.reshape(final, [-1, b]))
         kept = scores.length_normalized_score(pruned.log_probs, valid)
         kept = tf.where(pruned.dropped, -math.inf, kept)
-        self.assertAllEqual(lengths.select_best(tf.reshape(kept, [-1, b])), best)
+        self.assertAllEqual(best_candidate(tf.reshape(kept, [-1, b])), best)
         for before, after in zip(full[:3], pruned[:3], strict=True):
             self.assertAllEqual(before.numpy()[~dropped], after.numpy()[~dropped])
         saved = full.num_iterations.numpy() - pruned.num_iterations.numpy()
@@ -59,33 +71,13 @@ class DropLosingCandidatesTest(tf.test.TestCase, parameterized.TestCase):
                 [0.0, 0.0, 0.0, 0.0],
             ]
         )
-        result = loop.iterative_unmask(
-            lambda input_ids, wanted: (tf.fill([6, 4], 8), log_probs),
-            tf.sequence_mask([1, 3, 4, 4, 4, 0], 4),
-            heuristics.MaskPredictFixedK(1),
-            mask_id=table_model.MASK_ID,
-            pad_id=table_model.PAD_ID,
-            max_iterations=10,
-            candidates_per_sentence=3,
-            drop_losing_candidates=True,
-        )
+        result = run(log_probs, [1, 3, 4, 4, 4, 0], 3)
         self.assertAllEqual(result.dropped, [False, False, True, False, False, False])
         self.assertAllEqual(result.num_iterations, [1, 3, 3, 4, 4, 0])
 
     def test_an_impossible_finished_row_drops_nothing(self):
-        result = loop.iterative_unmask(
-            lambda input_ids, wanted: (
-                tf.fill([2, 2], 8),
-                tf.constant([[-math.inf, 0.0], [-1.0, -math.inf]]),
-            ),
-            tf.sequence_mask([1, 2], 2),
-            heuristics.MaskPredictFixedK(1),
-            mask_id=table_model.MASK_ID,
-            pad_id=table_model.PAD_ID,
-            max_iterations=10,
-            candidates_per_sentence=2,
-            drop_losing_candidates=True,
-        )
+        log_probs = tf.constant([[-math.inf, 0.0], [-1.0, -math.inf]])
+        result = run(log_probs, [1, 2], 2)
         self.assertAllEqual(result.dropped, [False, False])
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 from cmlm_tf.decoding import heuristics, loop
-
-PAD_ID, MASK_ID = 0, 4
+from tests.decoding import loop_cases
+from tests.decoding.table_model import MASK_ID
 
 
 class FactorizationTest(tf.test.TestCase):
@@ -29,15 +29,8 @@ class FactorizationTest(tf.test.TestCase):
         return tf.constant([[self.A, self.B, self.C]]), tf.math.log([probs])
 
     def check(self, heuristic, masks, factors):
-        result = loop.iterative_unmask(
-            self.predict,
-            tf.ones([1, 3], tf.bool),
-            heuristic,
-            mask_id=MASK_ID,
-            pad_id=PAD_ID,
-            max_iterations=5,
-            trace=True,
-        )
+        unmasking = loop.Unmasking(heuristic, trace=True)
+        result = loop_cases.run(self.predict, tf.ones([1, 3], tf.bool), unmasking)
         self.assertAllEqual(result.token_ids, [[self.A, self.B, self.C]])
         self.assertAllEqual(result.log_probs, tf.math.log([factors]))
         self.assertAllEqual(result.num_iterations, [len(masks)])

@@ -10,7 +10,6 @@ from cmlm_tf.decoding import heuristics, loop
 from cmlm_tf.decoding.forced import Forced
 from tests.decoding import loop_cases
 
-PAD_ID, MASK_ID = 0, 4
 WORDS = (5, 6, 7)
 LENGTH = 4
 TARGETS = np.array(list(itertools.product(WORDS, repeat=LENGTH)), np.int32)
@@ -37,14 +36,8 @@ def predict(targets):
 
 
 def decode(predict_fn, heuristic, rows):
-    return loop.iterative_unmask(
-        predict_fn,
-        tf.ones([rows, LENGTH], tf.bool),
-        heuristic,
-        mask_id=MASK_ID,
-        pad_id=PAD_ID,
-        max_iterations=LENGTH,
-    )
+    valid = tf.ones([rows, LENGTH], tf.bool)
+    return loop_cases.run(predict_fn, valid, loop.Unmasking(heuristic))
 
 
 class ForcedTest(tf.test.TestCase, parameterized.TestCase):

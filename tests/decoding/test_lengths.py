@@ -1,4 +1,4 @@
-"""Tests of the length beam, the oracle lengths and the selection."""
+"""Tests of the length beam, the oracle lengths and the best candidate."""
 
 import math
 
@@ -7,6 +7,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.decoding import lengths
+from cmlm_tf.decoding.candidates import best_candidate
 
 INF = math.inf
 
@@ -25,53 +26,39 @@ class LengthBeamTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(beam, expected)
 
 
-class OracleLengthsTest(tf.test.TestCase):
-    def test_without_spread(self):
-        found = lengths.oracle_lengths(tf.constant([7, 1]), 0, 9)
-        self.assertAllEqual(found, [[7], [1]])
-
-    def test_reference_first_then_outwards(self):
-        found = lengths.oracle_lengths(tf.constant([5]), 3, 100)
-        self.assertAllEqual(found, [[5, 4, 6, 3, 7, 2, 8]])
-
-    def test_impossible_lengths_are_empty(self):
-        found = lengths.oracle_lengths(tf.constant([1, 6, 7, 0]), 2, 6)
-        self.assertAllEqual(
-            found, [[1, 0, 2, 0, 3], [6, 5, 0, 4, 0], [0, 6, 0, 5, 0], [0, 0, 1, 0, 2]]
-        )
+class OracleLengthsTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.parameters(
+        ([7, 1], 0, 9, [[7], [1]]),
+        ([5], 3, 100, [[5, 4, 6, 3, 7, 2, 8]]),
+        # Impossible lengths are empty.
+        ([1, 6], 2, 6, [[1, 0, 2, 0, 3], [6, 5, 0, 4, 0]]),
+        ([7, 0], 2, 6, [[0, 6, 0, 5, 0], [0, 0, 1, 0, 2]]),
+    )
+    def test_reference_first_then_outwards(self, references, spread, most, expected):
+        found = lengths.oracle_lengths(tf.constant(references), spread, most)
+        self.assertAllEqual(found, expected)
 
 
 class ValidPositionsTest(tf.test.TestCase):
     def test_any_shape(self):
         valid = lengths.valid_positions(tf.constant([[0, 1], [2, 3]]), 3)
-        self.assertAllEqual(
-            valid,
-            [
-                [[False, False, False], [True, False, False]],
-                [[True, True, False], [True, True, True]],
-            ],
-        )
+        expected = [[[0, 0, 0], [1, 0, 0]], [[1, 1, 0], [1, 1, 1]]]
+        self.assertAllEqual(tf.cast(valid, tf.int32), expected)
 
 
-class SelectBestTest(tf.test.TestCase, parameterized.TestCase):
+class BestCandidateTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(False, True)
     def test_first_of_equals(self, jit_compile):
-        select = tf.function(lengths.select_best, jit_compile=jit_compile)
+        choose = tf.function(best_candidate, jit_compile=jit_compile)
         scores = [
             [-1.0, -0.5, -0.5],
             [-0.0, 0.0, 0.0],
             [-INF, -INF, -3.0],
             [-INF, -INF, -INF],
         ]
-        best = select(tf.constant(scores))
+        best = choose(tf.constant(scores))
         self.assertEqual(best.dtype, tf.int32)
         self.assertAllEqual(best, [1, 0, 2, 0])
-
-    def test_dropped_candidates_lose(self):
-        scores = tf.constant([[-1.0, -0.5, -2.0], [-9.0, -0.1, -0.2]])
-        dropped = tf.constant([[False, True, False], [False, True, True]])
-        scores = tf.where(dropped, -INF, scores)
-        self.assertAllEqual(lengths.select_best(scores), [0, 0])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.decoding import strategies
-from tests.decoding import loop_cases, oracle, table_model
+from tests.decoding import loop_cases
 
 
 @functools.cache
@@ -52,43 +52,10 @@ def crop(result):
 class EveryCombinationTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(loop_cases.EVERY_COMBINATION)
     def test_equals_a_plain_python_loop(self, heuristic, strategy):
-        result = tf.nest.map_structure(
-            lambda x: x.numpy(), random_result(heuristic, strategy)
+        loop_cases.assert_equals_oracle(
+            random_result(heuristic, strategy),
+            *(loop_cases.random_rows(heuristic), heuristic, strategy),
         )
-        rows = zip(*loop_cases.random_rows(heuristic), strict=True)
-        for row, (size, source, setting) in enumerate(rows):
-            states = oracle.unmask_row(
-                functools.partial(table_model.predict_row, source),
-                size,
-                heuristic,
-                setting,
-                strategy,
-                loop_cases.MAX_ITERATIONS,
-            )
-            self.assertEqual(result.num_iterations[row], len(states) - 1)
-            self.assertEqual(result.token_ids[row, :size].tolist(), states[-1][0])
-            self.assertEqual(result.log_probs[row, :size].tolist(), states[-1][1])
-            states += [states[-1]] * loop_cases.MAX_ITERATIONS
-            for t in range(loop_cases.MAX_ITERATIONS):
-                ids, log_probs, masked = states[t + 1]
-                trace = [field[row, t, :size].tolist() for field in result.trace]
-                mask = [i in masked for i in range(size)]
-                self.assertEqual(trace, [ids, log_probs, mask])
-
-    @parameterized.parameters(loop_cases.EVERY_COMBINATION)
-    def test_padding_stays_and_no_special_id_is_written(self, heuristic, strategy):
-        result = random_result(heuristic, strategy)
-        sizes = np.array(loop_cases.random_rows(heuristic)[0])
-        valid = np.arange(loop_cases.LENGTH) < sizes[:, None]
-        self.assertTrue(np.all(result.token_ids.numpy()[~valid] == table_model.PAD_ID))
-        self.assertTrue(np.all(result.log_probs.numpy()[~valid] == 0.0))
-        trace = tf.nest.map_structure(lambda x: x.numpy(), result.trace)
-        valid = np.broadcast_to(valid[:, None], trace.mask.shape)
-        self.assertFalse(np.any(trace.mask & ~valid))
-        self.assertTrue(np.all(trace.token_ids[~valid] == table_model.PAD_ID))
-        words = trace.token_ids[valid]
-        self.assertGreaterEqual(words.min(), table_model.FIRST_WORD_ID)
-        self.assertTrue(np.all(trace.log_probs[valid] <= 0.0))
 
     @parameterized.parameters(loop_cases.EVERY_COMBINATION)
     def test_progress_and_end(self, heuristic, strategy):

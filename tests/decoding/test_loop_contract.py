@@ -1,6 +1,5 @@
 """Tests of what the loop promises to models and callers."""
 
-import functools
 import itertools
 import random
 
@@ -9,7 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.decoding import heuristics, loop, strategies
-from tests.decoding import loop_cases, oracle, table_model
+from tests.decoding import loop_cases, table_model
 
 
 class ContractTest(tf.test.TestCase, parameterized.TestCase):
@@ -24,16 +23,13 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
             return model(input_ids, wanted)
 
         valid = tf.sequence_mask(sizes, loop_cases.LENGTH).numpy()
-        result = loop.iterative_unmask(
-            predict,
-            valid,
+        unmasking = loop.Unmasking(
             heuristics.MaskPredictFixedK(tf.constant(settings)),
             strategies.STRATEGIES[strategy](),
-            mask_id=table_model.MASK_ID,
-            pad_id=table_model.PAD_ID,
-            max_iterations=loop_cases.MAX_ITERATIONS,
+            loop_cases.MAX_ITERATIONS,
             trace=True,
         )
+        result = loop_cases.run(predict, valid, unmasking)
         self.assertLen(asked, result.num_iterations.numpy().max())
         mask = valid
         for t, (input_ids, wanted) in enumerate(asked):
@@ -50,7 +46,7 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*strategies.STRATEGIES)
     def test_last_pass_of_each_row(self, strategy):
-        sizes, sources, settings = loop_cases.random_rows("thresh")
+        sizes, sources, settings = rows = loop_cases.random_rows("thresh")
         limits = [random.Random(s).randint(1, 5) for s in sources]
         result = loop_cases.unmask(
             "thresh",
@@ -62,20 +58,11 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
             trace=False,
         )
         self.assertIsNone(result.trace)
-        result = loop.UnmaskResult(*(field.numpy() for field in result[:4]))
-        rows = zip(sizes, sources, settings, limits, strict=True)
-        for row, (size, source, setting, limit) in enumerate(rows):
-            predict = functools.partial(table_model.predict_row, source)
-            states = oracle.unmask_row(
-                predict, size, "thresh", setting, strategy, limit
-            )
-            self.assertEqual(result.num_iterations[row], len(states) - 1)
-            self.assertAllEqual(result.token_ids[row, :size], states[-1][0])
-            self.assertAllEqual(result.log_probs[row, :size], states[-1][1])
+        loop_cases.assert_equals_oracle(result, rows, "thresh", strategy, limits)
 
     @parameterized.parameters(*heuristics.HEURISTICS)
     def test_partly_observed_target(self, heuristic):
-        sizes, sources, settings = loop_cases.random_rows(heuristic)
+        sizes, sources, settings = rows = loop_cases.random_rows(heuristic)
         rng = random.Random(2)
         given, initial_ids = [], []
         for size in sizes:
@@ -96,19 +83,8 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
             max_iterations=30,
             trace=False,
         )
-        result = loop.UnmaskResult(*(field.numpy() for field in result[:4]))
-        rows = zip(sizes, sources, settings, given, strict=True)
-        for row, (size, source, setting, pairs) in enumerate(rows):
-            predict = functools.partial(table_model.predict_row, source)
-            states = oracle.unmask_row(
-                predict, size, heuristic, setting, "update_masked_sub", 30, pairs
-            )
-            self.assertEqual(result.num_iterations[row], len(states) - 1)
-            self.assertAllEqual(result.token_ids[row, :size], states[-1][0])
-            self.assertAllEqual(result.log_probs[row, :size], states[-1][1])
-            for position, token_id in pairs:
-                self.assertEqual(result.token_ids[row, position], token_id)
-                self.assertEqual(result.log_probs[row, position], 0.0)
+        strategy = "update_masked_sub"
+        loop_cases.assert_equals_oracle(result, rows, heuristic, strategy, 30, given)
 
     @parameterized.parameters(False, True)
     def test_nothing_to_fill(self, in_graph):
@@ -163,14 +139,8 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
                 del input_ids, wanted
                 return tf.cast(anything, tf.int32), -anything
 
-            return loop.iterative_unmask(
-                predict,
-                tf.ones([1, 2], tf.bool),
-                heuristics.MaskPredictFixedK(1),
-                mask_id=table_model.MASK_ID,
-                pad_id=table_model.PAD_ID,
-                max_iterations=3,
-            )
+            unmasking = loop.Unmasking(heuristics.MaskPredictFixedK(1))
+            return loop_cases.run(predict, tf.ones([1, 2], tf.bool), unmasking)
 
         spec = tf.TensorSpec([None, None], tf.float32)
         result = run.get_concrete_function(spec)(tf.constant([[8.0, 9.0]]))
@@ -193,14 +163,20 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters("update_all", "update_masked")
     def test_dropping_needs_scores_that_only_fall(self, strategy):
         with self.assertRaisesRegex(ValueError, "needs UpdateMaskedSub"):
-            loop_cases.unmask(
-                "fixed_k",
-                strategy,
-                tf.ones([1, 3], tf.bool),
-                tf.constant([1]),
-                1,
+            loop.Unmasking(
+                heuristics.MaskPredictFixedK(1),
+                strategies.STRATEGIES[strategy](),
                 drop_losing_candidates=True,
             )
+
+    @parameterized.parameters(*strategies.STRATEGIES)
+    def test_without_a_bound_there_are_as_many_passes_as_positions(self, strategy):
+        result = loop_cases.unmask(
+            *("thresh", strategy, tf.ones([1, 3], tf.bool), tf.constant([1]), 1.0),
+            max_iterations=None,
+        )
+        self.assertEqual(result.trace.mask.shape, [1, 3, 3])
+        self.assertFalse(np.any(result.trace.mask[:, -1]))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """Tests of the loop that forbids repeats within a pass."""
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.decoding.repeats import weaker_repeats
-from cmlm_tf.translate.options import UnmaskingOptions
 from tests import tiny_models
 from tests.decoding import loop_cases, oracle, table_model
 
@@ -71,25 +68,12 @@ class ForbidRepeatsTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.parameters(loop_cases.EVERY_COMBINATION)
     def test_equals_a_plain_python_loop(self, heuristic, strategy):
         rows = loop_cases.random_rows(heuristic, num_rows=100)
-        result = tf.nest.map_structure(
-            lambda x: x.numpy(), unmask(heuristic, strategy, *rows)
+        loop_cases.assert_equals_oracle(
+            unmask(heuristic, strategy, *rows),
+            *(rows, heuristic, strategy),
+            predict_row=predict_row,
+            forbid_repeats=True,
         )
-        for row, (size, source, setting) in enumerate(zip(*rows, strict=True)):
-            states = oracle.unmask_row(
-                functools.partial(predict_row, source),
-                size,
-                heuristic,
-                setting,
-                strategy,
-                loop_cases.MAX_ITERATIONS,
-                forbid_repeats=True,
-            )
-            self.assertEqual(result.num_iterations[row], len(states) - 1)
-            self.assertEqual(result.token_ids[row, :size].tolist(), states[-1][0])
-            self.assertEqual(result.log_probs[row, :size].tolist(), states[-1][1])
-            for t, (_, _, masked) in enumerate(states[1:]):
-                mask = np.flatnonzero(result.trace.mask[row, t])
-                self.assertEqual(set(mask.tolist()), masked)
 
     @parameterized.parameters(*loop_cases.SETTINGS)
     def test_no_pass_writes_a_repeat(self, heuristic):
@@ -118,31 +102,22 @@ class ForbidRepeatsTest(tf.test.TestCase, parameterized.TestCase):
         eager = unmask(heuristic, "update_all", *rows)
         tf.nest.map_structure(np.testing.assert_array_equal, eager, compiled())
 
-    def test_dropping_losers_keeps_the_winner(self):
-        lines = ["the small cat sees one dog", "two dogs", "a house and a tree"]
+    def test_the_student_writes_no_repeat_and_may_drop_losers(self):
         translator = tiny_models.translator("student")
-        texts = []
-        for drop in (False, True):
-            options = UnmaskingOptions(
-                "mask_predict", 1, drop_losing_candidates=drop, forbid_repeats=True
-            )
-            texts.append([t.text for t in translator.translate(lines, options)])
-        self.assertEqual(texts[0], texts[1])
-
-    def test_a_sentence_of_the_student_in_one_pass_or_more(self):
-        translator = tiny_models.translator("student")
-        lines = ["the small cat sees one dog and two trees"] * 2
-        options = UnmaskingOptions("mask_predict", 1, forbid_repeats=True, trace=True)
-        for translation in translator.translate(lines, options):
-            for candidate in translation.candidates[0]:
-                masked = np.ones(len(candidate.tokens), bool)
-                for step in candidate.passes:
-                    written = np.flatnonzero(masked & ~np.array(step["mask"]))
-                    ids = np.array(step["token_ids"])
-                    close = written[:-1][np.diff(written) == 1]
-                    self.assertFalse((ids[close] == ids[close + 1]).any())
-                    masked = np.array(step["mask"])
-                self.assertFalse(masked.any())
+        lines = ["the small cat sees one dog and two trees", "two dogs"]
+        options = {"heuristic": "mask_predict", "setting": 1, "forbid_repeats": True}
+        traced = translator.translate(lines, trace=True, **options)
+        for candidate in (c for t in traced for c in t.candidates[0]):
+            masked = np.ones(len(candidate.tokens), bool)
+            for step in candidate.passes:
+                written = np.flatnonzero(masked & ~np.array(step["mask"]))
+                ids = np.array(step["token_ids"])
+                close = written[:-1][np.diff(written) == 1]
+                self.assertFalse((ids[close] == ids[close + 1]).any())
+                masked = np.array(step["mask"])
+            self.assertFalse(masked.any())
+        fast = translator.translate(lines, drop_losing_candidates=True, **options)
+        self.assertEqual([t.text for t in fast], [t.text for t in traced])
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ from cmlm_tf.modeling.embedding import sinusoidal_positions
 from cmlm_tf.modeling.layers import (
     LAYER_NORM_EPSILON,
     attend,
+    dtype_policy,
     heads_first,
     layer_norm,
 )
 from cmlm_tf.modeling.length_predictor import segment_means
-from cmlm_tf.modeling.model_dir import dtype_policy
 from tests.modeling.small import make_student, random_sources
 
 

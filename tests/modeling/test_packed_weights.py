@@ -3,7 +3,7 @@
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.modeling.model_dir import dtype_policy
+from cmlm_tf.modeling.layers import dtype_policy
 from cmlm_tf.modeling.packed_weights import PackedWeights
 from tests.modeling.small import make_student, random_sources
 

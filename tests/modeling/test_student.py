@@ -1,19 +1,16 @@
 """The student: no causal mask, the teacher's encoder, packed equals padded."""
 
 import functools
-import itertools
-import math
-from unittest import mock
 
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
-from cmlm_tf.modeling import student as student_module
 from cmlm_tf.modeling.config import TransformerConfig
 from cmlm_tf.modeling.initialization import initialize_from, named_weights
 from cmlm_tf.modeling.output import best_tokens
+from cmlm_tf.modeling.passes import DynamicPasses, StaticPasses
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from tests.modeling.small import (
     CONFIG,
@@ -113,17 +110,16 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         chunks=[(1,), (1, 4), (2, 5, 8192)],
         candidates=[1, 3],
     )
-    def test_predict_fn_equals_the_padded_model(self, static, chunks, candidates):
-        most = chunks[-1] * CONFIG.vocab_size
-        self.enter_context(mock.patch.object(student_module, "_MOST_LOGITS", most))
-        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", chunks))
-        # Of one sentence or more.
-        tokens = tuple(chunk * candidates * 9 // 2 for chunk in chunks)
-        self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
-        sources, ids, valid, masked = predicted_rows(candidates)
+    def test_passes_equal_the_padded_model(self, static, chunks, candidates):
         student = predicting_student()
+        if static:  # Of one sentence or more.
+            tokens = [chunk * candidates * 9 // 2 for chunk in chunks]
+            passes = StaticPasses(student, tokens, chunks)
+        else:
+            passes = DynamicPasses(student, chunks[-1] * CONFIG.vocab_size)
+        sources, ids, valid, masked = predicted_rows(candidates)
         cache, length_logits = student.start(tf.constant(sources))
-        predict = student.predict_fn(cache, candidates, static)
+        predict = passes.predict_fn(cache, candidates)
         found, log_probs = tf.function(predict, autograph=False, jit_compile=static)(
             tf.constant(ids), tf.constant(masked)
         )
@@ -135,35 +131,16 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(1, 4, 8192)
     def test_one_size_is_bit_equal_whatever_is_wanted(self, chunk):
-        self.enter_context(mock.patch.object(student_module, "_CHUNK_LOGITS", (chunk,)))
-        tokens = (3, chunk * 9)
-        self.enter_context(mock.patch.object(student_module, "_CHUNK_TOKENS", tokens))
+        passes = StaticPasses(predicting_student(), [chunk * 9], [chunk])
         sources, ids, _, masked = predicted_rows(1)
         cache, _ = predicting_student().start(tf.constant(sources))
-        predict = predicting_student().predict_fn(cache, 1, True, one_size=True)
+        predict = passes.predict_fn(cache, 1)
         predict = tf.function(predict, autograph=False, jit_compile=True)
         _, expected = predict(tf.constant(ids), tf.constant(masked))
         for row in np.flatnonzero(masked.any(axis=1)):
             wanted = masked & (np.arange(len(masked)) == row)[:, None]
             _, alone = predict(tf.constant(ids), tf.constant(wanted))
             self.assertAllEqual(alone[wanted], expected[wanted])
-
-    def test_the_smaller_size_is_the_largest_within_a_quarter(self):
-        for one_size in (False, True):
-            for sentences in (1, 2, 8, 64, 512):
-                for shape in itertools.product((1, 5, 50, 100), (16, 48, 128, 1024)):
-                    grid = math.prod(shape)
-                    shape = tf.TensorShape([sentences, *shape])
-                    sizes = student_module._token_sizes(shape, one_size)
-                    total = sentences * grid
-                    most = total if total <= 8192 else max(grid, 8192)
-                    fitting = [n for n in (512, 2048) if 4 * max(n, grid) <= most]
-                    expected = [] if one_size else [max(n, grid) for n in fitting[-1:]]
-                    self.assertEqual([s.capacity for s in sizes[:-1]], expected)
-                    if total <= 8192:
-                        self.assertIsNone(sizes[-1])
-                    else:
-                        self.assertEqual(sizes[-1].capacity, most)
 
     def test_log_probs_are_of_a_proper_distribution(self):
         rng = np.random.default_rng(0)

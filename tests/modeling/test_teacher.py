@@ -7,7 +7,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from cmlm_tf.modeling.output import ban
-from cmlm_tf.translate.search import search_sentences
+from cmlm_tf.translate.teacher import BeamDecoder
 from tests.modeling.small import CONFIG, make_teacher, random_sources, sentence_batch
 from tests.reference_beam import reference_beam_search
 
@@ -87,17 +87,14 @@ class TeacherTest(tf.test.TestCase, parameterized.TestCase):
     def test_search_equals_the_uncached_reference(self, beam_size, mode):
         static_length = CONFIG.max_length - 1 if mode == "xla" else None
 
-        @tf.function(autograph=False, jit_compile=mode == "xla")
-        def search(ids):
-            return search_sentences(
-                searched_teacher(),
-                ids,
-                beam_size=beam_size,
-                alpha=0.6,
-                static_length=static_length,
-            )
-
-        result = search(tf.constant(SOURCES))
+        decode = tf.function(
+            lambda ids: BeamDecoder(searched_teacher(), beam_size)(
+                ids, alpha=0.6, static_length=static_length
+            ),
+            autograph=False,
+            jit_compile=mode == "xla",
+        )
+        result = decode(tf.constant(SOURCES))
         for row, (tokens, score) in enumerate(expected(beam_size)):
             length = int(result.lengths[row])
             self.assertEqual(result.token_ids[row, :length].numpy().tolist(), tokens)

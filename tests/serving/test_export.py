@@ -14,9 +14,10 @@ import tensorflow as tf
 from absl.testing import parameterized
 from tensorflow.core.protobuf import saved_model_pb2
 
-from cmlm_tf.data.grammar import grammar_pairs
+from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import load_model
+from cmlm_tf.pretrained import EN_DE_TEST
 from cmlm_tf.serving import export
 from cmlm_tf.serving.export import export_model
 from cmlm_tf.translate.options import UnmaskingOptions
@@ -35,8 +36,8 @@ PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 @functools.cache
 def lines():
-    pairs = grammar_pairs("test", size=60)
-    return LINES + [source for source, _ in pairs if len(source) < MAX_LENGTH - 2]
+    pairs = open_corpus(f"tsv:{EN_DE_TEST}?source=1&target=2")
+    return LINES + [source for source, _ in pairs if len(source) < MAX_LENGTH - 2][:8]
 
 
 @functools.cache

@@ -8,9 +8,9 @@ import ml_collections
 import numpy as np
 from absl import logging
 
-from cmlm_tf.training import callbacks
 from cmlm_tf.training.state import Checkpoints
 from cmlm_tf.training.trainer import train
+from cmlm_tf.training.training_model import TrainingModel
 
 
 def main(config_file, output, kill_step):
@@ -25,7 +25,7 @@ def main(config_file, output, kill_step):
     """
     logging.set_verbosity(logging.INFO)
     worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-    save, count = Checkpoints.save, callbacks.StepCounter.on_train_batch_end
+    save, update = Checkpoints.save, TrainingModel.update
 
     def save_everywhere(self):
         save(self)
@@ -33,12 +33,12 @@ def main(config_file, output, kill_step):
         path = output.with_name(f"worker_{worker}_step_{self._state.step}.npz")
         np.savez(path, **arrays)
 
-    def count_and_die(self, batch, logs=None):
-        count(self, batch, logs)
-        if self._state.step == kill_step:
+    def update_and_die(self, batches):
+        update(self, batches)
+        if self.optimizer.step == kill_step:
             os.kill(os.getpid(), signal.SIGKILL)
 
     Checkpoints.save = save_everywhere
-    callbacks.StepCounter.on_train_batch_end = count_and_die
+    TrainingModel.update = update_and_die
     config = ml_collections.ConfigDict(json.loads(config_file.read_text()))
     train(config, output, "multi_worker")

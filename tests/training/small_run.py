@@ -1,7 +1,7 @@
 """A training run so small that a test can afford it."""
 
 import functools
-import importlib.util
+import importlib
 import random
 import shutil
 import tempfile
@@ -17,16 +17,8 @@ from cmlm_tf.training.trainer import train
 _WORDS = {"one": "eins", "two": "zwei", "red": "rot", "dog": "Hund", "sees": "sieht"}
 
 
-def load_config_module(name):
-    path = Path(__file__).parents[2] / "configs" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"config_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def load_config_file(name, role):
-    return load_config_module(name).get_config(role)
+    return importlib.import_module(f"cmlm_tf.configs.{name}").get_config(role)
 
 
 def write_corpus(folder, num_pairs, seed=0):
@@ -53,7 +45,7 @@ TINY_SIZES = {
 
 def small_config(folder, role="teacher"):
     """Returns a config of a tiny model on a tiny corpus written to `folder`."""
-    config = load_config_file("grammar", role)
+    config = load_config_file("toy", role)
     config.data.train = write_corpus(folder, 20)
     config.data.dev = write_corpus(folder, 8, seed=1)
     config.data.subword_model = str(folder / "subword.model")

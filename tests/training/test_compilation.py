@@ -10,8 +10,8 @@ from absl.testing import parameterized
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.training import trainer
 from cmlm_tf.training.building import build, transformer_config
-from cmlm_tf.training.compilation import ShapeCompilation
 from cmlm_tf.training.dev_set import DevSet
+from cmlm_tf.training.training_model import TrainingModel
 from tests.commands import run_function
 from tests.training.small_run import small_config, two_devices
 
@@ -31,7 +31,7 @@ def train_with_and_without(folder, num_devices):
         mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}),
     ):
         trainer.train(config, folder / "side_by_side")
-        with mock.patch.object(ShapeCompilation, "on_train_begin"):
+        with mock.patch.object(TrainingModel, "compile_shapes"):
             trainer.train(config, folder / "one_after_the_other")
 
 
@@ -44,7 +44,7 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
         with np.load(self.folder / run / "checkpoint/step_000000004.npz") as file:
             return [file[name] for name in file.files if name != "meta"]
 
-    @parameterized.parameters((1, "one_update"), (2, "gradient_and_sums"))
+    @parameterized.parameters((1, "one_update"), (2, "gradient_and_totals"))
     def test_every_shape_is_compiled_once_and_training_is_the_same(
         self, num_devices, program
     ):
@@ -58,7 +58,7 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
             log=log,
             XLA_FLAGS=f"{os.environ['XLA_FLAGS']} {dump}",
         )
-        self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), 1)
+        self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), _RUNS)
         compiled = list(programs.glob(f"*{program}*before_optimizations*"))
         self.assertLen(compiled, _RUNS * _SHAPES * num_devices)
         found = self.checkpoint("side_by_side")
@@ -85,7 +85,7 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
         }
         spec["decoder_ids"] = spec["target_ids"]
         training.compile_shapes(spec, [(2, 4), (1, 8)])
-        training._update_alone = run_out
+        training._updates.one_alone = run_out
         training.compile_shapes(spec, [(2, 4), (1, 8)])
         after = [v.numpy() for v in variables]
         tf.nest.map_structure(np.testing.assert_array_equal, after, before)

@@ -2,11 +2,13 @@ import inspect
 
 from absl.testing import parameterized
 
+from cmlm_tf.commands.config_flag import config_names
+from cmlm_tf.configs import base
 from cmlm_tf.errors import UserError
 from cmlm_tf.training.config import validate_config
 from tests.training import small_run
 
-NAMES = ("grammar", "multi30k", "wmt14_en_de", "wmt17_zh_en")
+NAMES = config_names()
 
 
 class ConfigFilesTest(parameterized.TestCase):
@@ -16,10 +18,8 @@ class ConfigFilesTest(parameterized.TestCase):
         validate_config(config)
         self.assertEqual(config.role, role)
 
-    @parameterized.parameters(*NAMES)
-    def test_every_field_has_a_comment(self, name):
-        function = small_run.load_config_module(name).get_config
-        for line in inspect.getsource(function).splitlines():
+    def test_every_field_of_the_base_has_a_comment(self):
+        for line in inspect.getsource(base.get_config).splitlines():
             if line.strip().startswith("config.") and "ConfigDict()" not in line:
                 self.assertRegex(line, "  # .+")
 
@@ -50,7 +50,7 @@ class ValidateConfigTest(parameterized.TestCase):
         ("role", "pupil", "config.role must be one of teacher, student"),
     )
     def test_value_out_of_range(self, field, value, message):
-        config = small_run.load_config_file("grammar", "teacher")
+        config = small_run.load_config_file("toy", "teacher")
         config.evaluation.bleu_sentences = 0
         with config.ignore_type():
             config.update_from_flattened_dict({field: value})
@@ -58,7 +58,7 @@ class ValidateConfigTest(parameterized.TestCase):
             validate_config(config)
 
     def test_more_length_candidates_than_lengths(self):
-        config = small_run.load_config_file("grammar", "student")
+        config = small_run.load_config_file("toy", "student")
         config.evaluation.length_beam = config.model.max_length
         validate_config(config)
         config.evaluation.length_beam += 1
@@ -66,7 +66,7 @@ class ValidateConfigTest(parameterized.TestCase):
             validate_config(config)
 
     def test_all_faults_are_named_at_once(self):
-        config = small_run.load_config_file("grammar", "student")
+        config = small_run.load_config_file("toy", "student")
         config.training.warm_up = 3
         del config.training.warmup_steps
         config.seed = -2
@@ -80,7 +80,7 @@ class ValidateConfigTest(parameterized.TestCase):
             self.assertIn(part, str(caught.exception))
 
     def test_teacher_has_no_student_fields(self):
-        config = small_run.load_config_file("grammar", "student")
+        config = small_run.load_config_file("toy", "student")
         config.role = "teacher"
         with self.assertRaisesRegex(UserError, "config.student.teacher_dir is unknown"):
             validate_config(config)

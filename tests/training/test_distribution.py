@@ -13,7 +13,7 @@ from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from tests.commands import run_function
 from tests.training.small_run import small_config, two_devices, write_teacher
-from tests.training.test_steps import batches
+from tests.training.test_updates import batches, train
 
 
 def train_on_one_and_on_two(folder):
@@ -36,13 +36,12 @@ def check_places(folder):
     config.training.steps_per_execution = 3
     sizes = transformer_config(config, SubwordModel(config.data.subword_model))
     training = build(config, sizes, strategy)
-    training.make_train_function()
     batch = dict.fromkeys(next(batches(1)), tf.zeros([4, 8], tf.int32))
     data = tf.data.Dataset.from_tensors(batch)
-    iterator = iter(training._fed(data))
+    iterator = iter(training.distributed(data))
     with strategy.scope():
-        graph = training.train_function.get_concrete_function(iterator).graph
-        one = tf.nest.flatten(strategy.run(training._read_progress))
+        graph = training._call.get_concrete_function(iterator).graph
+        one = tf.nest.flatten(strategy.run(training._updates.read))
     definition = graph.as_graph_def()
     (loop,) = [
         node for node in definition.node if node.op in ("While", "StatelessWhile")
@@ -75,10 +74,8 @@ def train_with_an_idle_replica(folder):
     for strategy in strategies:
         training = build(config, sizes, strategy)
         data = tf.data.Dataset.from_tensors(ones).repeat()
-        training.fit(data, steps_per_epoch=2, shuffle=False, verbose=0)
-        trained = training.means()
-        training.evaluate(data.take(2), verbose=0)
-        results.append((trained, training.means()))
+        train(training, data, 2)
+        results.append((training.measured(), training.evaluate(data.take(2))))
     for found, expected in zip(*results, strict=True):
         for name, value in expected.items():
             np.testing.assert_allclose(found[name], value, rtol=1e-5, err_msg=name)

@@ -105,7 +105,8 @@ class PackedRowsTest(tf.test.TestCase):
                 tf.constant(x[None], tf.int32) for x in (source, target, positions)
             )
             labels = losses.length_labels(source, target).numpy()[0]
-            starts = losses.sentence_starts(source, positions).numpy()[0]
+            batch = {"source_segments": source, "source_positions": positions}
+            starts = losses.sentence_starts(batch).numpy()[0]
             self.assertAllEqual(
                 np.flatnonzero(starts), np.cumsum(sources) - np.array(sources)
             )

@@ -17,15 +17,7 @@ class AdamTest(tf.test.TestCase, parameterized.TestCase):
         rate, beta_1, beta_2, epsilon, decay, clip = 0.1, 0.9, 0.98, 1e-9, 0.7, 1.5
         weights = [rng.normal(size=shape) for shape in ([3, 2], [4])]
         variables = [keras.Variable(w.astype(np.float32)) for w in weights]
-        optimizer = Adam(
-            keras.optimizers.schedules.PolynomialDecay(rate, 1, rate),
-            beta_1,
-            beta_2,
-            epsilon,
-            clip_norm=clip,
-            average_decay=decay,
-        )
-        optimizer.build(variables)
+        optimizer = Adam(variables, lambda step: rate, clip, average_decay=decay)
         next_state = tf.function(optimizer.next_state, jit_compile=jit_compile)
         state = optimizer.read_state()
         m, v = ([np.zeros_like(w) for w in weights] for _ in range(2))
@@ -52,7 +44,7 @@ class AdamTest(tf.test.TestCase, parameterized.TestCase):
             if step % updates_before_writing == 0:
                 optimizer.write_state(state)
                 state = optimizer.read_state()
-        self.assertEqual(optimizer.iterations, 5)
+        self.assertEqual(optimizer.step, 5)
         for variable, weight in zip(variables, weights, strict=True):
             self.assertAllClose(variable, weight, rtol=1e-4, atol=1e-5)
         for variable, average in zip(optimizer.averages, averages, strict=True):

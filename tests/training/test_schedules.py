@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
@@ -22,9 +21,3 @@ class InverseSquareRootTest(tf.test.TestCase, parameterized.TestCase):
         for done in range(45):
             share = min(max(40 - done, 0) / cooldown, 1)
             np.testing.assert_allclose(cooling(done), usual(done) * share, rtol=1e-5)
-
-    def test_survives_serialization(self):
-        schedule = InverseSquareRoot(16, 5, 2.0, 7, 6)
-        serialize = keras.optimizers.schedules.serialize
-        copy = keras.optimizers.schedules.deserialize(serialize(schedule))
-        self.assertAllEqual(copy(3), schedule(3))

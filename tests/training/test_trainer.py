@@ -12,9 +12,10 @@ from cmlm_tf.data.subwords import train_subword_model
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.initialization import named_weights
 from cmlm_tf.modeling.model_dir import load_model
-from cmlm_tf.training import callbacks, steps
 from cmlm_tf.training.dev_set import DevSet
+from cmlm_tf.training.objectives import TeacherObjective
 from cmlm_tf.training.trainer import train
+from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import BeamOptions
 from tests.training.small_run import (
@@ -43,15 +44,15 @@ class TrainTest(parameterized.TestCase):
 
     def run_stopped(self, config, output, step, with_signal=signal.SIGINT):
         """Starts a run that gets a signal when it has done a step."""
-        count = callbacks.StepCounter.on_train_batch_end
+        update = TrainingModel.update
 
-        def count_and_stop(counter, batch, logs=None):
-            count(counter, batch, logs)
-            if counter._state.step == step:
+        def update_and_stop(training, batches):
+            update(training, batches)
+            if training.optimizer.step == step:
                 os.kill(os.getpid(), with_signal)
 
         with self.monkeypatch.context() as patch:
-            patch.setattr(callbacks.StepCounter, "on_train_batch_end", count_and_stop)
+            patch.setattr(TrainingModel, "update", update_and_stop)
             with self.assertRaises(KeyboardInterrupt):
                 train(config, output)
 
@@ -121,15 +122,19 @@ class TrainTest(parameterized.TestCase):
     def test_loss_that_is_not_finite_names_the_steps(self):
         config = small_config(self.folder)
         config.evaluation.every = 8
-        original = steps.TeacherTraining.sums
+        original, update = TeacherObjective.sums, TrainingModel.update
+        factor = tf.Variable(1.0)
 
-        def broken_sums(model, batch, training):
-            sums = original(model, batch, training)
-            broken = model.optimizer.iterations.value >= 5
-            sums["token_loss"] *= tf.where(broken, float("nan"), 1.0)
-            return sums
+        def broken_sums(objective, model, batch, training):
+            sums = original(objective, model, batch, training)
+            return sums | {"token_loss": factor * sums["token_loss"]}
 
-        self.monkeypatch.setattr(steps.TeacherTraining, "sums", broken_sums)
+        def update_and_break(training, batches):
+            factor.assign(1.0 if training.optimizer.step < 5 else float("nan"))
+            update(training, batches)
+
+        self.monkeypatch.setattr(TeacherObjective, "sums", broken_sums)
+        self.monkeypatch.setattr(TrainingModel, "update", update_and_break)
         with self.assertRaisesRegex(UserError, "not finite.*steps 5 and 6"):
             train(config, self.folder / "run")
         for array in newest_checkpoint(self.folder / "run").values():
@@ -216,15 +221,13 @@ class TrainTest(parameterized.TestCase):
         config.training.max_steps = 2
         path = Path(config.data.subword_model)
         content = path.read_bytes()
-        count = callbacks.StepCounter.on_train_batch_end
+        update = TrainingModel.update
 
-        def count_and_replace(counter, batch, logs=None):
-            count(counter, batch, logs)
+        def update_and_replace(training, batches):
+            update(training, batches)
             path.write_bytes(b"another")
 
-        self.monkeypatch.setattr(
-            callbacks.StepCounter, "on_train_batch_end", count_and_replace
-        )
+        self.monkeypatch.setattr(TrainingModel, "update", update_and_replace)
         model_dir = train(config, self.folder / "run")
         self.assertEqual((model_dir / "subword.model").read_bytes(), content)
 

@@ -10,9 +10,9 @@ from cmlm_tf.data.subwords import MODEL_TYPES, SubwordModel, train_subword_model
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training.distillation import distill
 from cmlm_tf.training.trainer import train
-from cmlm_tf.translate.bulk import translate_file
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
+from cmlm_tf.translate.whole_files import translate_file
 from tests import tiny_models
 from tests.hard_lines import INVALID_UTF8, LONG, SURROGATES, all_lines
 from tests.tiny_models import model_dir, subword_file

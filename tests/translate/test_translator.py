@@ -5,7 +5,8 @@ from absl.testing import parameterized
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import load_model
-from cmlm_tf.translate.loading import load_translator, make_translator
+from cmlm_tf.pretrained import EN_DE_TEACHER
+from cmlm_tf.translate.loading import find_model, load_translator, make_translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from tests import tiny_models
 from tests.tiny_models import model_dir
@@ -19,6 +20,7 @@ LINES = [
     "two dogs and three cats like the old red boat under the tree",
     "tree",
 ]
+FAST = UnmaskingOptions("fixed_k", 3)
 
 
 class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
@@ -100,24 +102,19 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         lengths = [len(candidate.tokens) for candidate in b.candidates[0]]
         self.assertEqual(sorted(lengths), list(range(1, 25)))
 
-    def test_bfloat16_scores_are_near_those_of_float32(self):
+    @parameterized.parameters(
+        # One pass: errors stay small.
+        ("student", UnmaskingOptions("mask_predict", 1), 0.05),
+        ("teacher", None, None),
+    )
+    def test_bfloat16(self, role, options, tolerance):
         """A number has 8 significant bits; scores are means of -0.1 to -3."""
-        exact, rough = (
-            load_translator(model_dir("student"), dtype)
-            for dtype in ("float32", "bfloat16")
-        )
-        options = UnmaskingOptions("mask_predict", 1)  # one pass: errors stay small
-        for a, b in zip(
-            exact.translate(LINES, options),
-            rough.translate(LINES, options),
-            strict=True,
-        ):
-            self.assertAllClose(a.score, b.score, atol=0.05)
-
-    def test_teacher_translates_in_bfloat16(self):
-        translator = load_translator(model_dir("teacher"), "bfloat16")
-        for line, translation in zip(LINES, translator.translate(LINES), strict=True):
-            self.assertEqual(translation.num_tokens > 0, bool(line.strip()))
+        exact = tiny_models.translator(role).translate(LINES, options)
+        rough = load_translator(model_dir(role), "bfloat16").translate(LINES, options)
+        for line, a, b in zip(LINES, exact, rough, strict=True):
+            self.assertEqual(b.num_tokens > 0, bool(line.strip()))
+            if tolerance:
+                self.assertAllClose(a.score, b.score, atol=tolerance)
 
     @parameterized.product(role=["teacher", "student"])
     def test_a_long_line_is_split_and_joined(self, role):
@@ -184,8 +181,7 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         translator = load_translator(model_dir("student"))
         for tau in (0.0, 0.1, 0.5, 1.0):
             translator.translate(LINES, UnmaskingOptions("comb_thresh", tau))
-        for function in translator._functions.values():
-            self.assertEqual(function.experimental_get_tracing_count(), 1)
+        self.assertEqual(translator._graphs.num_traces(), [1])
 
     @parameterized.parameters(
         ({"heuristic": "best"}, "heuristic must be one of"),
@@ -206,15 +202,19 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         with self.assertRaisesRegex(UserError, message):
             UnmaskingOptions(**fields)
 
-    def test_bad_beams_are_named(self):
-        for size in (0, 1_000_000_000):
-            with self.assertRaisesRegex(UserError, "beam_size must be from 1 to 1000"):
-                BeamOptions(beam_size=size)
-        with self.assertRaisesRegex(UserError, "length_penalty"):
-            BeamOptions(length_penalty=float("nan"))
+    @parameterized.parameters(
+        ({"beam_size": 0}, "beam_size must be from 1 to 1000"),
+        ({"beam_size": 1_000_000_000}, "beam_size must be from 1 to 1000"),
+        ({"length_penalty": float("nan")}, "length_penalty"),
+    )
+    def test_bad_beams_are_named(self, fields, message):
+        with self.assertRaisesRegex(UserError, message):
+            BeamOptions(**fields)
+
+    def test_a_length_beam_beyond_the_model(self):
         translator = tiny_models.translator("student")
         with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
-            translator.translate(LINES, UnmaskingOptions(length_beam=25))
+            translator.translate(LINES, length_beam=25)
 
     def test_the_largest_settings_are_as_those_that_suffice(self):
         translator = tiny_models.translator("student")
@@ -229,17 +229,65 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             self.assertEqual(most, enough)
 
     @parameterized.parameters(
-        ("student", BeamOptions(), "takes UnmaskingOptions, not BeamOptions"),
-        ("teacher", UnmaskingOptions(), "takes BeamOptions, not UnmaskingOptions"),
+        ({"lines": "a house"}, "lines must be a list of strings.*, not one string"),
+        ({"lines": b"a house"}, "lines must be .*, not bytes"),
+        ({"lines": {"a": 1}}, "lines must be .*, not dict"),
+        ({"lines": 7}, "lines must be .*, not int"),
+        ({"lines": None}, "lines must be .*, not None"),
+        ({"lines": ["a", b"b"]}, r"lines\[1\] must be a string, not bytes"),
+        ({"lines": [None]}, r"lines\[0\] must be a string, not None"),
+        ({"references": ["a", 2.5]}, r"references\[1\] must be a string, not float"),
+        ({"references": ["a"]}, "1 references for 2 source lines"),
+        ({"options": BeamOptions()}, "takes UnmaskingOptions, not BeamOptions"),
+        ({"options": "thresh"}, "takes UnmaskingOptions, not one string"),
+        ({"options": {"setting": 1}}, "takes UnmaskingOptions, not dict"),
+        ({"options": [FAST]}, "1 options for 2 lines"),
+        ({"options": [FAST, None]}, r"options\[1\]: .* not None"),
+        ({"beam_size": 5}, "UnmaskingOptions has no 'beam_size'; there is heuristic,"),
+        ({"heuristic": "best"}, "heuristic must be one of"),
     )
-    def test_options_of_the_other_model(self, role, options, message):
-        translator = tiny_models.translator(role)
+    def test_what_translate_does_not_take(self, arguments, message):
+        translator = tiny_models.translator("student")
         with self.assertRaisesRegex(UserError, message):
-            translator.translate(LINES, options)
+            translator.translate(**{"lines": ["a", "b"], **arguments})
 
-    def test_a_string_is_no_list_of_lines(self):
-        with self.assertRaisesRegex(UserError, "list of lines"):
-            tiny_models.translator("student").translate("a house")
+    def test_a_teacher_takes_no_options_of_a_student(self):
+        with self.assertRaisesRegex(UserError, "takes BeamOptions, not Unmasking"):
+            tiny_models.translator("teacher").translate(LINES, UnmaskingOptions())
+
+    def test_options_by_name_and_for_each_line(self):
+        translator = tiny_models.translator("student", sentences_per_batch=2)
+        slow = UnmaskingOptions("mask_predict", 8, length_beam=2)
+        one = translator.translate(LINES, FAST)
+        self.assertEqual(
+            one, translator.translate(LINES, heuristic="fixed_k", setting=3)
+        )
+        self.assertEqual(one, translator.translate(LINES, slow, **vars(FAST)))
+        two = translator.translate(LINES, slow)
+        by_turns = (slow if i % 2 else FAST for i in range(len(LINES)))
+        mixed = translator.translate((line for line in LINES), by_turns)
+        for i, translation in enumerate(mixed):
+            expected = (two if i % 2 else one)[i]
+            self.assertEqual(translation.text, expected.text)
+            self.assertEqual(translation.iterations, expected.iterations)
+
+    def test_progress(self):
+        translator = tiny_models.translator("student", sentences_per_batch=2)
+        lines, told = [*LINES, " ".join(LINES[:1] * 12)], []
+        told_to = lambda *numbers: told.append(numbers)  # noqa: E731
+        translator.translate(lines, FAST, progress=told_to, warn=False)
+        self.assertEqual((told[0], told[-1]), ((3, 8), (8, 8)))
+        self.assertEqual(told, sorted(told))
+        self.assertGreater(len(told), 3)
+        translator.translate([], progress=told_to)
+        self.assertEqual(told[-1], (0, 0))
+
+    def test_shipped_models_go_by_name(self):
+        self.assertEqual(find_model("en_de/teacher"), EN_DE_TEACHER)
+        self.assertEqual(find_model(model_dir("student")), model_dir("student"))
+        names = "en_de/student, en_de/teacher"
+        with self.assertRaisesRegex(UserError, f"en-fr: no such folder, .*{names}"):
+            load_translator("en-fr")
 
     def test_an_endless_oracle_spread_has_every_length_once(self):
         translator = tiny_models.translator("student")

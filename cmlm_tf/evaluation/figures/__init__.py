@@ -1,1 +1,0 @@
-"""The paper's figures and tables, measured on a user's models and text."""

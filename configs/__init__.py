@@ -1,0 +1,1 @@
+"""Settings for training: `base` explains every line, the others change some."""

@@ -1,0 +1,131 @@
+"""Chunks: what is wanted is visited once, by the smallest size that holds it."""
+
+import itertools
+import math
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import absltest, parameterized
+
+from cmlm_tf.modeling.chunks import ChunkSize, in_chunks, token_sizes
+
+
+class InChunksTest(tf.test.TestCase, parameterized.TestCase):
+    @parameterized.product(
+        sizes=[
+            *((n,) for n in (1, 2, 3, 4, 5, 6, 9)),
+            *((1, 2), (1, 3, 4), (2, 6), (3, None), (1, 2, None), (None,)),
+        ],
+        jit_compile=[False, True],
+    )
+    def test_chunks_visit_what_is_wanted(self, sizes, jit_compile):
+        sizes = [n and ChunkSize(n, n) for n in sizes]
+
+        @tf.function(autograph=False, jit_compile=jit_compile)
+        def visit(wanted):
+            seen = tf.zeros([6], tf.int32)
+
+            def number(places, capacity):
+                if places is None:
+                    return tf.range(6) + 10
+                self.assertIn(ChunkSize(places.shape[0], capacity), sizes)
+                return places + 10
+
+            return in_chunks(number, wanted, sizes, seen)
+
+        for bits in itertools.product([False, True], repeat=6):
+            wanted = np.array(bits)
+            most = max((size.places for size in sizes if size), default=0)
+            at_once = sizes[-1] is None and wanted.sum() > most
+            expected = np.where(wanted | at_once, np.arange(6) + 10, 0)
+            if sizes == [None]:
+                expected = np.arange(6) + 10
+            self.assertAllEqual(visit(tf.constant(wanted)), expected)
+
+    @parameterized.product(
+        sizes=[
+            *(((n, 5),) for n in (1, 2, 4, 6, 9)),
+            *(((2, 5), (4, 9)), ((1, 5), (2, 7), (6, 12)), ((2, 5), (3, 8), None)),
+        ],
+        jit_compile=[False, True],
+    )
+    def test_no_chunk_weighs_too_much(self, sizes, jit_compile):
+        sizes = [size and ChunkSize(*size) for size in sizes]
+
+        @tf.function(autograph=False, jit_compile=jit_compile)
+        def weigh(wanted, weights):
+            def weight(places, capacity):
+                if places is None:
+                    return 0 * weights - 1
+                inside = places < 6
+                weighed = tf.gather(weights, tf.minimum(places, 5))
+                total = tf.reduce_sum(tf.where(inside, weighed, 0))
+                # The weight of the chunk, and of which size it is.
+                return tf.zeros_like(places) + total * 100 + capacity
+
+            empty = tf.zeros([6], tf.int32)
+            return in_chunks(weight, wanted, sizes, empty, weights)
+
+        rng = np.random.default_rng(3)
+        for bits in itertools.product([False, True], repeat=6):
+            wanted, weights = np.array(bits), rng.integers(1, 6, [6])
+            weights = np.where(wanted, weights, 0).astype(np.int32)
+            actual = weigh(tf.constant(wanted), tf.constant(weights))
+            self.assertAllEqual(actual, _chunks(wanted, weights, sizes))
+
+    def test_no_size_is_chosen_by_a_switch(self):
+        # XLA would evaluate its index, and all sums that it depends on, to compile it.
+        @tf.function(autograph=False, input_signature=[tf.TensorSpec([6], tf.bool)])
+        def visit(wanted):
+            sizes = [ChunkSize(1, 1), ChunkSize(2, 2), None]
+            return in_chunks(
+                lambda places, _: tf.range(6) if places is None else places,
+                *(wanted, sizes, tf.zeros([6], tf.int32)),
+            )
+
+        graph = visit.get_concrete_function().graph.as_graph_def()
+        bodies = [function.node_def for function in graph.library.function]
+        kinds = {node.op for nodes in [graph.node, *bodies] for node in nodes}
+        self.assertNotEmpty(kinds & {"If", "StatelessIf"})
+        self.assertEmpty(kinds & {"Case", "StatelessCase"})
+
+
+def _chunks(wanted, weights, sizes):
+    """Each place's chunk: the weight of what fits into it, and its capacity."""
+    expected = np.zeros([6], np.int32)
+    left = np.flatnonzero(wanted).tolist()
+    while left:
+        all_left = (len(left), weights[left].sum())
+        fitting = (s for s in sizes if s is None or np.all(all_left <= np.array(s)))
+        size = next(fitting, sizes[-1])
+        if size is None:
+            return np.full([6], -1)
+        chunk = []
+        while (
+            left
+            and len(chunk) < size.places
+            and weights[chunk + left[:1]].sum() <= size.capacity
+        ):
+            chunk.append(left.pop(0))
+        expected[chunk] = weights[chunk].sum() * 100 + size.capacity
+    return expected
+
+
+class TokenSizesTest(absltest.TestCase):
+    def test_the_smaller_size_is_the_largest_within_a_quarter(self):
+        for steps in ((512, 2048, 8192), (8192,)):
+            for sentences in (1, 2, 8, 64, 512):
+                for shape in itertools.product((1, 5, 50, 100), (16, 48, 128, 1024)):
+                    grid = math.prod(shape)
+                    sizes = token_sizes(tf.TensorShape([sentences, *shape]), steps)
+                    total = sentences * grid
+                    most = total if total <= 8192 else max(grid, 8192)
+                    fitting = [n for n in steps[:-1] if 4 * max(n, grid) <= most]
+                    expected = [max(n, grid) for n in fitting[-1:]]
+                    self.assertEqual([s.capacity for s in sizes[:-1]], expected)
+                    last = None if total <= 8192 else most
+                    self.assertEqual(sizes[-1] and sizes[-1].capacity, last)
+
+
+if __name__ == "__main__":
+    tf.test.main()
