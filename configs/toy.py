@@ -19,7 +19,7 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
     )
     config.data.update(row_lengths=(64,), tokens_per_batch=1024)
     config.training.update(
-        max_steps=1300,
+        max_steps=1000,
         warmup_steps=200,
         ema_decay=0.99,
         dtype="float32",
@@ -28,8 +28,8 @@ def get_config(role: str = "teacher") -> ml_collections.ConfigDict:
         log_every=100,
         checkpoint_every=400,
     )
-    config.evaluation.update(every=650, bleu_sentences=200, select_by="bleu")
+    config.evaluation.update(every=500, bleu_sentences=200, select_by="bleu")
     if role == "student":
-        config.training.max_steps = 3600
-        config.evaluation.update(every=900, length_beam=3)
+        config.training.max_steps = 3000
+        config.evaluation.update(every=1000, length_beam=3)
     return config

@@ -101,18 +101,11 @@ def lengths(bench: Workbench) -> Result:
 def taus_around(
     speed: Callable[[float], float], target: float, near: float = 0.2
 ) -> dict[float, float]:
-    """Measures until a tau comes near a target speed.
+    """Returns the speeds of taus that were measured until one came near a target.
 
     Speed is nearly linear in the root of -log tau. The first two guesses are those of
-    a trained student; from them it is slower or faster until the target lies between.
-
-    Args:
-        speed: measures tokens per iteration at tau.
-        target: tokens per iteration.
-        near: how far an interpolated tau may miss it.
-
-    Returns:
-        The speed of each tau that was tried, slow ones first.
+    a trained student; from them it goes outward until the target lies between, and is
+    interpolated then. Slow ones come first.
     """
     tried: dict[float, float] = {}
 
@@ -126,22 +119,19 @@ def taus_around(
 
     for aim in (0.95 * target, 1.05 * target):
         measure((aim + 1.2) / 3.2)
-    step = 1 / 3.2
-    while not min(tried.values()) <= target <= max(tried.values()):
+    step, is_new = 1 / 3.2, True
+    while is_new and not min(tried.values()) <= target <= max(tried.values()):
         too_fast = min(tried.values()) > target
         aim, end = (0.95, max(tried)) if too_fast else (1.05, min(tried))
-        if measure(Thresh.place(end) + step * (aim * target - tried[end])) is None:
-            break
-        step *= 2
-    while all(abs(found - target) > near / 4 for found in tried.values()):
+        found = measure(Thresh.place(end) + step * (aim * target - tried[end]))
+        step, is_new = 2 * step, found is not None
+    while is_new and all(abs(found - target) > near / 4 for found in tried.values()):
         slow = min(tau for tau, found in tried.items() if found < target)
         fast = max(tau for tau, found in tried.items() if found > target)
+        start, end = Thresh.place(slow), Thresh.place(fast)
         share = (target - tried[slow]) / (tried[fast] - tried[slow])
-        found = measure(
-            Thresh.place(slow) + share * (Thresh.place(fast) - Thresh.place(slow))
-        )
-        if found is None or abs(found - target) <= near:
-            break
+        found = measure(start + share * (end - start))
+        is_new = found is not None and abs(found - target) > near
     return dict(sorted(tried.items(), reverse=True))
 
 
@@ -203,28 +193,22 @@ def errors_of(rows: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 def length_classifier(bench: Workbench) -> Result:
     """Accuracy of predicted lengths against the references'."""
-    point = bench.length_classifier(min(MOST_BEAMS, bench.longest))
-    rows = [
-        {"measure": f"best length within {distance} subwords", "share": share}
-        for distance, share in point["within"].items()
-    ]
-    for number, share in enumerate(point["contained"], start=1):
-        rows.append({"measure": f"right length among {number} best", "share": share})
-    return {"rows": rows}
+    shares = bench.length_classifier(min(MOST_BEAMS, bench.longest))
+    return {"rows": [{"measure": k, "share": v} for k, v in shares.items()]}
 
 
 def probabilities(bench: Workbench) -> Result:
     """Reliability before and after temperature scaling (section 4.2's guess)."""
     fitted = bench.reliability(bench.dev)["after"]["temperature"]
     test = bench.reliability(bench.test, fitted)
-    # A temperature of 1 changes nothing: what is after is what was before.
-    moments = ("before",) if fitted == 1.0 else ("before", "after")
+    if fitted == 1.0:  # What is after is what was before.
+        del test["after"]
     rows = [
-        {"temperature": test[when]["temperature"], "group": name} | group
-        for when in moments
-        for name, group in test[when]["groups"].items()
+        {"temperature": summary["temperature"], "group": name} | group
+        for summary in test.values()
+        for name, group in summary["groups"].items()
     ]
-    losses = {when: test[when]["loss"] for when in moments}
+    losses = {when: summary["loss"] for when, summary in test.items()}
     return {"rows": rows, "temperature": fitted, "loss": losses}
 
 
@@ -267,13 +251,9 @@ def _speeds(bench: Workbench, heuristic: str, text: Text) -> dict[float, float]:
 def _table(
     bench: Workbench, heuristic: str, speeds: dict[float, float], num_lines: int
 ) -> SpeedTable:
-    """Makes a table as cmlm-calibrate does.
+    """Makes a table of the speeds of settings as cmlm-calibrate does.
 
-    Args:
-        bench: with the length beam.
-        heuristic: whose settings these are.
-        speeds: of each setting.
-        num_lines: of the text; of few, speeds are not interpolated.
+    A setting that is no faster is left out; of few lines nothing is interpolated.
     """
     points = rising_points(heuristic, speeds)
     key = heuristic, UnmaskingOptions.strategy, bench.length_beam, False

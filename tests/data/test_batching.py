@@ -106,8 +106,9 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class TrainingBatchesTest(tf.test.TestCase, parameterized.TestCase):
-    def prepare(self, lengths) -> PreparedCorpus:
-        return corpus_of(lengths, tempfile.mkdtemp(dir=self.get_temp_dir()))
+    def prepare(self, lengths, **kwargs) -> PreparedCorpus:
+        folder = tempfile.mkdtemp(dir=self.get_temp_dir())
+        return corpus_of(lengths, folder, **kwargs)
 
     @parameterized.product(row_lengths=[(16,), (8, 16)], append_eos=[False, True])
     def test_every_sentence_once_an_epoch_and_whole(self, row_lengths, append_eos):
@@ -138,18 +139,11 @@ class TrainingBatchesTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_shapes_are_static_and_follow_the_budget(self):
         prepared = self.prepare(random_lengths(3, 200, 15))
-        (one,) = TrainingBatches(prepared, (16,), 100, 0, False).dataset().take(1)
-        self.assertSameElements(one, FIELDS)
-        for spec in (
-            TrainingBatches(prepared, (16,), 100, 0, False)
-            .dataset()
-            .element_spec.values()
-        ):
-            self.assertEqual(spec, tf.TensorSpec([6, 16], tf.int32))
+        one = TrainingBatches(prepared, (16,), 100, 0, False).dataset().element_spec
+        self.assertEqual(one, dict.fromkeys(FIELDS, tf.TensorSpec([6, 16], tf.int32)))
         several = TrainingBatches(prepared, (8, 16), 100, 0, False, rows_multiple=4)
-        shapes = {
-            b["target_ids"].shape for b in itertools.islice(several.batches(), 40)
-        }
+        batches = itertools.islice(several.batches(), 40)
+        shapes = {batch["target_ids"].shape for batch in batches}
         self.assertEqual(shapes, {(12, 8), (4, 16)})
         self.assertEqual(several.shapes, [(12, 8), (4, 16)])
         spec = several.dataset().element_spec["target_ids"]
@@ -220,41 +214,29 @@ class TrainingBatchesTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(((128,), False), ((128,), True), ((256,), False))
     def test_padding_wastes_less_than_a_tenth(self, row_lengths, append_eos):
-        lengths = natural_lengths(8, 20_000, 120)
-        prepared = corpus_of(lengths, self.create_folder(), unique=False)
+        prepared = self.prepare(natural_lengths(8, 20_000, 120), unique=False)
         training = TrainingBatches(prepared, row_lengths, 4096, 0, append_eos)
         batches = itertools.islice(training.batches(), int(training.steps_per_epoch))
+        sides = ("source_segments", "target_segments")
         used = np.mean(
-            [
-                [np.mean(b[f"{s}_segments"] > 0) for s in ("source", "target")]
-                for b in batches
-            ]
+            [[np.mean(batch[side] > 0) for side in sides] for batch in batches]
         )
         self.assertLess(training.padding_waste, 0.1)
         self.assertNear(training.padding_waste, 1 - used, 0.01)
 
-    def create_folder(self) -> str:
-        return tempfile.mkdtemp(dir=self.get_temp_dir())
-
-    def test_replicas_get_equal_parts(self):
-        prepared = self.prepare(random_lengths(9, 100, 15))
-        training = TrainingBatches(prepared, (16,), 100, 0, False, rows_multiple=4)
-        self.assertEqual(next(training.batches())["source_ids"].shape, (4, 16))
-
     def test_faults(self):
         prepared = self.prepare([(3, 12)])
-        with self.assertRaisesRegex(UserError, "sentence of 12 subwords .* row of 11"):
-            TrainingBatches(prepared, (11,), 64, 0, False)
-        with self.assertRaisesRegex(UserError, "sentence of 13 subwords .* row of 12"):
-            TrainingBatches(prepared, (12,), 64, 0, True)
-        with self.assertRaisesRegex(
-            UserError, "tokens_per_batch 31: too few for 2 rows"
+        for row_length, tokens, append_eos, message in (
+            (11, 64, False, "sentence of 12 subwords .* row of 11"),
+            (12, 64, True, "sentence of 13 subwords .* row of 12"),
+            (16, 31, False, "tokens_per_batch 31: too few for 2 rows"),
         ):
-            TrainingBatches(prepared, (16,), 31, 0, False, rows_multiple=2)
+            with self.assertRaisesRegex(UserError, message):
+                settings = (prepared, (row_length,), tokens, 0, append_eos)
+                TrainingBatches(*settings, rows_multiple=2)
 
     def test_speed_on_one_core(self):
-        lengths = natural_lengths(10, 20_000, 120)
-        prepared = corpus_of(lengths, self.create_folder(), unique=False)
+        prepared = self.prepare(natural_lengths(10, 20_000, 120), unique=False)
         training = TrainingBatches(prepared, (128,), 32_768, 0, False)
         batches = iter(training.dataset())
         next(batches)

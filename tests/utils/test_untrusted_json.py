@@ -40,7 +40,7 @@ _ANY_JSON = st.recursive(
     ),
     max_leaves=5,
 )
-_MANY = hypothesis.settings(max_examples=300, deadline=None)
+_MANY = hypothesis.settings(max_examples=100, deadline=None)
 
 
 def paths_of(value, path=()):
