@@ -3,7 +3,6 @@
 Points are shared: a figure measures only what no earlier one has.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,21 +10,12 @@ import pandas as pd
 from absl import logging
 
 from benchmarks.paper_figures.points import Text, Workbench
+from cmlm_tf.decoding.heuristics import HEURISTICS, Thresh
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.translate.calibration import SpeedTable, rising_points
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translate.speed_table import Point, SpeedTable
 
-#: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
-#: iteration for a trained student.
-SETTINGS: dict[str, tuple[float, ...]] = {
-    "mask_predict": (20, 15, 10, 8, 6, 5, 4, 3, 2, 1),
-    "fixed_k": (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15),
-    "thresh": (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1),
-    "comb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1.5e-3, 3e-4, 3e-5)
-    + (1e-6,),
-    "fcomb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1e-3, 1e-5),
-}
 STRATEGY_ITERATIONS = 10
 MOST_BEAMS = 10
 #: Of the figures that compare at equal speed, in tokens per iteration.
@@ -41,7 +31,11 @@ Result = dict[str, Any]
 def tradeoff(bench: Workbench) -> Result:
     """BLEU against speed for the five heuristics, and the teacher (section 4.2)."""
     ways: list[Any] = [BeamOptions(beam_size=5), BeamOptions(beam_size=1)]
-    ways += [bench.options(name, s) for name, all in SETTINGS.items() for s in all]
+    ways += [
+        bench.options(name, setting)
+        for name, rule in HEURISTICS.items()
+        for setting in rule.grid
+    ]
     rows = [_named(way) | bench.quality(way, bench.test) for way in ways]
     return {"length_beam": bench.length_beam, "rows": rows}
 
@@ -94,7 +88,7 @@ def lengths(bench: Workbench) -> Result:
         if heuristic.endswith("thresh"):
             tried = taus_around(speed, LENGTHS_SPEED)
         else:
-            tried = {setting: speed(setting) for setting in SETTINGS[heuristic]}
+            tried = {setting: speed(setting) for setting in HEURISTICS[heuristic].grid}
         table = _table(bench, heuristic, tried, 0)
         for target in _reached(table, [LENGTHS_SPEED], "lengths, test"):
             setting = table.promise(target).setting
@@ -117,7 +111,7 @@ def taus_around(
 
     def measure(place: float) -> float | None:
         """Returns the speed at a place, 0 the slowest; None if it was tried before."""
-        tau = float(f"{max(math.exp(-(max(place, 0.0) ** 2)), 1e-30):.4g}")
+        tau = float(f"{max(Thresh.setting_at(max(place, 0.0)), 1e-30):.4g}")
         if tau in tried:
             return None
         tried[tau] = speed(tau)
@@ -129,19 +123,16 @@ def taus_around(
     while is_new and not min(tried.values()) <= target <= max(tried.values()):
         too_fast = min(tried.values()) > target
         aim, end = (0.95, max(tried)) if too_fast else (1.05, min(tried))
-        found = measure(_place(end) + step * (aim * target - tried[end]))
+        found = measure(Thresh.place(end) + step * (aim * target - tried[end]))
         step, is_new = 2 * step, found is not None
     while is_new and all(abs(found - target) > near / 4 for found in tried.values()):
         slow = min(tau for tau, found in tried.items() if found < target)
         fast = max(tau for tau, found in tried.items() if found > target)
+        start, end = Thresh.place(slow), Thresh.place(fast)
         share = (target - tried[slow]) / (tried[fast] - tried[slow])
-        found = measure(_place(slow) + share * (_place(fast) - _place(slow)))
+        found = measure(start + share * (end - start))
         is_new = found is not None and abs(found - target) > near
     return dict(sorted(tried.items(), reverse=True))
-
-
-def _place(tau: float) -> float:
-    return math.sqrt(math.log(1 / tau))
 
 
 def by_length(rows: Iterable[Sequence[int]]) -> list[Result]:
@@ -165,7 +156,7 @@ def dev_test(bench: Workbench) -> Result:
     rows = []
     for heuristic in ("comb_thresh", "fixed_k"):
         dev, test = (_speeds(bench, heuristic, t) for t in (bench.dev, bench.test))
-        for setting in SETTINGS[heuristic]:
+        for setting in HEURISTICS[heuristic].grid:
             row = {"dev": dev[setting], "test": test[setting]}
             row["error"] = abs(row["dev"] - row["test"])
             rows.append(_named(bench.options(heuristic, setting)) | row)
@@ -229,7 +220,7 @@ def temperature(bench: Workbench) -> Result:
     rows = []
     for heuristic in ("comb_thresh", "fcomb_thresh"):
         for value in dict.fromkeys((1.0, fitted)):
-            for setting in SETTINGS[heuristic][::TEMPERATURE_STEP]:
+            for setting in HEURISTICS[heuristic].grid[::TEMPERATURE_STEP]:
                 options = bench.options(heuristic, setting)
                 row = _named(options) | {"temperature": value}
                 rows.append(row | bench.quality(options, bench.test, value))
@@ -253,23 +244,20 @@ def _named(options: UnmaskingOptions | BeamOptions) -> Result:
 def _speeds(bench: Workbench, heuristic: str, text: Text) -> dict[float, float]:
     return {
         setting: bench.quality(bench.options(heuristic, setting), text)["slowest"]
-        for setting in SETTINGS[heuristic]
+        for setting in HEURISTICS[heuristic].grid
     }
 
 
 def _table(
     bench: Workbench, heuristic: str, speeds: dict[float, float], num_lines: int
 ) -> SpeedTable:
-    """Makes a table as cmlm-calibrate does, of speeds from slow settings to fast.
+    """Makes a table of the speeds of settings as cmlm-calibrate does.
 
     A setting that is no faster is left out; of few lines nothing is interpolated.
     """
-    points: list[Point] = []
-    for setting, speed in speeds.items():
-        if not points or speed > points[-1].speedup:
-            points.append(Point(speed, setting))
+    points = rising_points(heuristic, speeds)
     key = heuristic, UnmaskingOptions.strategy, bench.length_beam, False
-    return SpeedTable(*key, tuple(points), num_lines, "")
+    return SpeedTable(*key, points, num_lines, "")
 
 
 FIGURES: dict[str, Callable[[Workbench], Result]] = {

@@ -19,7 +19,7 @@ from cmlm_tf.serving.requests import (
     read_request,
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
-from cmlm_tf.translate.speed_table import SpeedTable
+from cmlm_tf.translate.calibration import SpeedTable
 
 Tensors = dict[str, tf.Tensor]
 

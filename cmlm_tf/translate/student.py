@@ -202,7 +202,8 @@ class Decode(_Step):
 
 def _kind(options: UnmaskingOptions) -> UnmaskingOptions:
     """Returns what a graph depends on: what enters as a tensor makes no new one."""
-    return dataclasses.replace(options, setting=1, max_iterations=None)
+    setting = HEURISTICS[options.heuristic].default
+    return dataclasses.replace(options, setting=setting, max_iterations=None)
 
 
 def _traced(
