@@ -15,7 +15,7 @@ help:
 	@echo "make walkthrough  run all commands of docs/walkthrough.md on a toy corpus"
 	@echo "make test         install the package and run its tests"
 	@echo "make check        lint, formatting, import rules, types, sizes and documents"
-	@echo "make wheel-check  install the wheel elsewhere, go from text to a served model"
+	@echo "make wheel-check  install the wheel elsewhere and run the walkthrough there"
 	@echo "make clean        remove the virtual environment"
 
 demo: $(VENV)/.installed

@@ -12,22 +12,11 @@ FOLDERS = ("cmlm_tf", "bin", "benchmarks", "docs", "examples", "tests", ".ci")
 #: What may be larger, and why.
 EXCEPTIONS = {
     "cmlm_tf/commands/decoding_flags.py:define_decoding_flags": "a list of flags",
-    # Being redesigned; each goes with its cure.
-    "cmlm_tf/decoding/beam_search.py:beam_search": "old",
-    "cmlm_tf/decoding/loop.py:iterative_unmask": "old",
-    "cmlm_tf/evaluation/figures/run.py:measure_figures": "old",
-    "cmlm_tf/modeling/compaction.py:in_chunks": "old",
-    "cmlm_tf/modeling/student.py": "old",
-    "cmlm_tf/modeling/student.py:predict_fn": "old",
-    "cmlm_tf/modeling/student.py:_predict": "old",
-    "cmlm_tf/training/steps.py": "old",
-    "cmlm_tf/training/trainer.py": "old",
-    "cmlm_tf/training/vocabulary_loss.py:vocabulary_loss": "old",
-    "cmlm_tf/training/vocabulary_loss.py:loss_fn": "old",
-    "cmlm_tf/translate/search.py:unmask_sentences": "old",
-    "cmlm_tf/translate/translator.py": "old",
-    "tests/evaluation/figures/test_origin.py:test_what_is_of_something_else_is_refused_before_decoding": "old",  # noqa: E501
-    "tests/training/test_optimizer.py:test_equals_the_paper_with_clipping_and_average": "old",  # noqa: E501
+    "cmlm_tf/training/vocabulary_loss.py:vocabulary_loss": "holds its gradient",
+    "cmlm_tf/training/vocabulary_loss.py:loss_fn": "holds its gradient",
+    # Being redesigned.
+    "benchmarks/paper_figures/claims.py": "old",
+    "tests/translate/test_translator.py": "old",
 }
 
 

@@ -17,7 +17,6 @@ from cmlm_tf.utils.files import sha256_file
 
 #: Forked from a process that only imports: one with TensorFlow's threads can hang.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["keras", "tensorflow"])
 
 
 class Comparison(NamedTuple):

@@ -17,6 +17,7 @@ Examples:
 """
 
 import json
+import multiprocessing
 import random
 import time
 from pathlib import Path
@@ -60,6 +61,8 @@ _SEED = flags.DEFINE_integer("seed", 1, "Of the moments.")
 
 def main(_) -> None:
     """Prints the numbers of kills and runs and the largest difference as JSON."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["keras", "tensorflow"])
     folder, rng = Path(_FOLDER.value), random.Random(_SEED.value)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):  # What is finished there could not be killed.

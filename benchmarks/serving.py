@@ -95,17 +95,16 @@ def _ask(address, lines, clients, num_requests, watch=lambda i: None):
 
     Calls `watch` with the number of each request, from 0, when it is sent.
     """
-    from cmlm_tf.serving.grpc_client import GrpcClient
-    from cmlm_tf.serving.wire import Refused, Unavailable
+    from cmlm_tf.serving.grpc_client import GrpcClient, RequestError
 
-    with GrpcClient(address, "student") as client:
+    with GrpcClient(address, "student", deadline=600) as client:
 
         def ask(i):
             watch(i)
             start = time.perf_counter()
             try:
-                (answer,) = client.translate([lines[i % len(lines)]], {}, 600)
-            except (Refused, Unavailable):
+                (answer,) = client.translate([lines[i % len(lines)]], {})
+            except RequestError:
                 return None, 0.0
             return answer, time.perf_counter() - start
 
@@ -130,8 +129,9 @@ def _server(export, batching):
 
 
 def _serve(export, batching, connection) -> None:
-    from tests.serving.batching import Batching
-    from tests.serving.server import Servable, grpc_server
+    from benchmarks.batching import Batching
+    from tests.serving.servable import Servable
+    from tests.serving.server import grpc_server
 
     start = time.perf_counter()
     servable = Servable(export)

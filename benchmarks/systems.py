@@ -42,7 +42,7 @@ def student_system(translator: StudentTranslator, options: UnmaskingOptions) -> 
     """Returns the student at one setting."""
 
     def run(batch: Batch) -> list[Sequence[int]]:
-        result = translator.decode(batch.sources, options, batch.lengths)
+        result = translator.decode_batch(batch.sources, options, batch.lengths)
         best = list(enumerate(result.best[: len(batch.sources)]))
         return [result.token_ids[i][: result.lengths[i]] for i in best]
 
@@ -54,7 +54,7 @@ def teacher_system(translator: TeacherTranslator, beam_size: int) -> System:
     options = BeamOptions(beam_size, length_penalty=0.0)
 
     def run(batch: Batch) -> list[Sequence[int]]:
-        result = translator.decode(batch.sources, options, batch.lengths)
+        result = translator.decode_batch(batch.sources, options, batch.lengths)
         rows = range(len(batch.sources))
         return [result.token_ids[row, : result.lengths[row]] for row in rows]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same as the command cmlm-translate-client."""
+"""The same as the command cmlm-translate."""
 
 from cmlm_tf.commands.translate_client import run
 

@@ -54,8 +54,8 @@ def main(_) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
     paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": paths, "PYTHONPATH": str(ROOT)}
     command = ["bash", "-c", script(text, _SMALL.value)]
+    environment = os.environ | {"PATH": paths}
     sys.exit(subprocess.run(command, cwd=folder, env=environment).returncode)
 
 

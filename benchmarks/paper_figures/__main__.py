@@ -70,16 +70,10 @@ def main(_) -> None:
 def measure_figures(
     folder: Path, names: Sequence[str], label: str, bench: Workbench
 ) -> list[Path]:
-    """Measures figures; points that are in the workbench's cache are used again.
+    """Measures figures into a folder, and returns the JSON files.
 
-    Args:
-        folder: gets `NAME.json`, `.md`, `.png` and `.svg`, and `claims.md`.
-        names: keys of `FIGURES`.
-        label: names models and text in the plots.
-        bench: the models and texts.
-
-    Returns:
-        The JSON files.
+    Each gets `NAME.json`, `.md`, `.png` and `.svg`, and all together `claims.md`.
+    Points that are in the workbench's cache are used again.
     """
     texts = {"dev": bench.dev, "test": bench.test}
     lines = {name: len(text.sources) for name, text in texts.items() if text.sources}

@@ -1,23 +1,32 @@
 """Which of the paper's claims hold in measured figures, by fixed rules.
 
-Kreutzer et al. (2020), section 4; docs/figures.md tells the rules. A difference comes
-with half the width of its 95 % interval. That of BLEU is of a paired bootstrap: every
-point keeps BLEU of the same resamples of the text.
+Kreutzer et al. (2020), section 4; docs/figures.md tells the rules.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.paper_figures.compare import (
+    FAILS,
+    HOLDS,
+    NOT_DECIDED,
+    SPEEDS,
+    Difference,
+    Judged,
+    all_of,
+    apart,
+    difference,
+    half_interval,
+    interpolate,
+    judge_gain,
+    scores,
+)
+
 #: What was measured on one model: the content of figures by their name.
 Results = dict[str, dict[str, Any]]
-#: Claim, verdict and the numbers that it rests on.
-Judged = tuple[str, str, str]
-
-HOLDS, FAILS, NOT_DECIDED = "holds", "fails", "not decided"
-SPEEDS = np.arange(1.0, 11.01, 0.25)
 #: BLEU by which a system may be worse that is to be no worse.
 MARGIN = 0.1
 #: Of the paper, in tokens per iteration: mean and largest error of dev against test.
@@ -26,15 +35,10 @@ MEAN_ERROR, LARGEST_ERROR = 0.3, 0.8
 LOSS, LOSS_SPEED = 0.3, 4.0
 _SHORT, _LONG = (1, 29), (30, 10**6)
 _BEAMS = 2
-#: Half a 95 % interval in standard errors.
-_NORMAL = 1.96
 
 
 def findings(results: Results) -> pd.DataFrame:
-    """Judges all claims for which there are figures.
-
-    Args:
-        results: the JSON content of figures by their name.
+    """Judges all claims for which there are figures, by their names.
 
     Returns:
         Columns `claim`, `here` (the verdict), `numbers` and `figure`.
@@ -46,88 +50,6 @@ def findings(results: Results) -> pd.DataFrame:
         for judged in judge(results)
     ]
     return pd.DataFrame(found, columns=["claim", "here", "numbers", "figure"])
-
-
-class Difference(NamedTuple):
-    """How much larger one number is than another, and half its 95 % interval."""
-
-    mean: float
-    half: float
-
-    def __str__(self) -> str:
-        """Returns the difference with its interval.
-
-        >>> str(Difference(0.5, 0.25))
-        '+0.50 ± 0.25'
-        """
-        return f"{self.mean:+.2f} ± {self.half:.2f}"
-
-    @property
-    def verdict(self) -> str:
-        """Tells whether it is above 0.
-
-        >>> [Difference(mean, 1.5).verdict for mean in (2.0, 1.0, -2.0)]
-        ['holds', 'not decided', 'fails']
-        """
-        if abs(self.mean) <= self.half:
-            return NOT_DECIDED
-        return HOLDS if self.mean > 0 else FAILS
-
-
-def scores(frame: pd.DataFrame) -> np.ndarray:
-    """Returns float `[rows, 1 + resamples]`: BLEU, then BLEU of each resample."""
-    resampled = np.array(frame.resampled.tolist())
-    return np.column_stack([frame.bleu, resampled])
-
-
-def difference(more: np.ndarray, less: np.ndarray) -> Difference:
-    """Subtracts scores `[n, 1 + resamples]`; of n pairs the mean."""
-    change = np.mean(more - less, axis=0)
-    return Difference(change[0], _NORMAL * np.std(change[1:], ddof=1))
-
-
-def curve(frame: pd.DataFrame, passes: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns speeds, from slow to fast, and the scores at each."""
-    frame = frame.sort_values([passes, "bleu"])
-    return frame[passes].to_numpy(), scores(frame)
-
-
-def interpolate(
-    speeds: Sequence[float] | np.ndarray, known: np.ndarray, values: np.ndarray
-) -> np.ndarray:
-    """Returns scores at other speeds than the known ones."""
-    return np.apply_along_axis(lambda y: np.interp(speeds, known, y), 0, values)
-
-
-def judge_gain(
-    claim: str, better: pd.DataFrame, worse: pd.DataFrame, passes: str = "slowest"
-) -> Judged:
-    """Judges BLEU at equal speed: the mean over the speeds that both reach.
-
-    Args:
-        claim: in the paper's words.
-        better: the rows of one system.
-        worse: of the other.
-        passes: whose passes make the speed, `slowest` or `selected`.
-    """
-    curves = [curve(frame, passes) for frame in (better, worse)]
-    low = max(known[0] for known, _ in curves)
-    high = min(known[-1] for known, _ in curves)
-    speeds = SPEEDS[(SPEEDS >= low) & (SPEEDS <= high)]
-    if not len(speeds):
-        return claim, NOT_DECIDED, "no common speed"
-    gained = difference(*(interpolate(speeds, *known) for known in curves))
-    span = f"from {speeds[0]:g} to {speeds[-1]:g} tokens/iteration"
-    return claim, gained.verdict, f"{gained} BLEU on average {span}"
-
-
-def all_of(verdicts: Sequence[str]) -> str:
-    """Judges a claim of several parts.
-
-    >>> all_of([HOLDS, NOT_DECIDED]), all_of([HOLDS, FAILS]), all_of([HOLDS])
-    ('not decided', 'fails', 'holds')
-    """
-    return next((v for v in (FAILS, NOT_DECIDED) if v in verdicts), HOLDS)
 
 
 def _rows(results: Results, name: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
@@ -159,11 +81,13 @@ def _tradeoff(results: Results) -> list[Judged]:
 def _loss(systems: dict[str, pd.DataFrame], passes: str, suffix: str) -> Judged:
     claim = f"comb-thresh at {LOSS_SPEED:g} tokens/iteration loses less than {LOSS:g} "
     claim += f"BLEU to the teacher{suffix}"
-    known, values = curve(systems["comb_thresh"], passes)
-    if not known[0] <= LOSS_SPEED <= known[-1]:
-        return claim, NOT_DECIDED, f"its speeds are {known[0]:.2f} to {known[-1]:.2f}"
+    frame = systems["comb_thresh"]
+    speeds, values = interpolate(frame, passes, [LOSS_SPEED])
+    if not len(speeds):
+        span = f"{frame[passes].min():.2f} to {frame[passes].max():.2f}"
+        return claim, NOT_DECIDED, f"its speeds are {span}"
     beam = systems["teacher"].query("setting == 'beam 5'")
-    lost = difference(scores(beam), interpolate([LOSS_SPEED], known, values))
+    lost = difference(scores(beam), values)
     numbers = f"loses {lost.mean:.2f} ± {lost.half:.2f} BLEU; "
     numbers += f"teacher's beam 5 {beam.bleu.iloc[0]:.2f}"
     return claim, Difference(LOSS - lost.mean, lost.half).verdict, numbers
@@ -228,7 +152,7 @@ def _lengths(results: Results) -> list[Judged]:
         means = {name: _mean_passes(systems[name], span) for name in (more, *less)}
         if not all(mean.mean for mean in means.values()):
             return claim, NOT_DECIDED, "no sentence is so long"
-        verdict = all_of([_apart(means[more], means[name]).verdict for name in less])
+        verdict = all_of([apart(means[more], means[name]).verdict for name in less])
         shown = ", ".join(f"{k} {m:.2f} ± {h:.2f}" for k, (m, h) in means.items())
         return claim, verdict, f"{shown.replace('_', '-')} passes on average"
 
@@ -254,21 +178,6 @@ def _mean_passes(frame: pd.DataFrame, span: tuple[int, int]) -> Difference:
     total = max(frame["count"].sum(), 1)
     mean = (frame["count"] * frame["mean"]).sum() / total
     return Difference(mean, half_interval(frame["count"], frame["std"]))
-
-
-def half_interval(counts: Any, deviations: Any) -> float:
-    """Returns half the 95 % interval of a mean over groups of fixed sizes.
-
-    >>> round(half_interval([100], [2.0]), 3)
-    0.392
-    """
-    counts, deviations = np.array(counts, float), np.array(deviations, float)
-    return _NORMAL * float(np.sqrt(counts @ deviations**2)) / max(counts.sum(), 1.0)
-
-
-def _apart(more: Difference, less: Difference) -> Difference:
-    """Subtracts numbers as if they were measured on different texts."""
-    return Difference(more.mean - less.mean, float(np.hypot(more.half, less.half)))
 
 
 def _close(claim: str, x_name: str, name: str) -> Callable[[Results], list[Judged]]:
@@ -312,7 +221,7 @@ def _probabilities(results: Results) -> list[Judged]:
     first, *_, last = errors.values()
     shown = (f"{k}: {ece:.1f} ± {half:.1f} %" for k, (ece, half) in errors.items())
     claim = "probabilities of low ranks are worse calibrated"
-    return [(claim, _apart(last, first).verdict, f"ECE {', '.join(shown)}")]
+    return [(claim, apart(last, first).verdict, f"ECE {', '.join(shown)}")]
 
 
 def _temperature(results: Results) -> list[Judged]:

@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks.paper_figures.measure import BIN_WIDTH
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.plots import RC_PARAMS, STYLES, label, save
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Result = dict[str, Any]
 
@@ -28,15 +29,7 @@ _FEWEST = 20
 
 
 def draw(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
-    """Draws a figure, of several models side by side; equal results, equal files.
-
-    Args:
-        results: what was measured, each with its `figure` and `label`.
-        path: the file to write, by suffix (.png, .svg, .pdf).
-    """
-    import matplotlib
-    from matplotlib.figure import Figure
-
+    """Draws a figure, of several models side by side; equal results, equal files."""
     columns = min(len(results), 2)
     rows = -(-len(results) // columns)
     size = (6.0, 4.0) if len(results) == 1 else (5.0 * columns, 3.6 * rows)
@@ -58,7 +51,7 @@ def draw(results: Sequence[Result], path: str | os.PathLike[str]) -> None:
         save(figure, path)
 
 
-def _tradeoff(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _tradeoff(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel=_SPEED, ylabel=_BLEU)
     is_teacher = rows.system == "teacher"
     _bands(axes, rows[~is_teacher], "slowest")
@@ -73,25 +66,25 @@ def _tradeoff(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
     axes.legend(frameon=False, loc="lower left")
 
 
-def _strategies(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _strategies(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel="length beam b (candidates)", ylabel=_BLEU)
-    _whole_ticks(axes)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _bands(axes, rows, "length_beam")
     axes.legend(frameon=False, title=f"mask-predict, T={result['iterations']}")
 
 
-def _passes(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _passes(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel="passes", ylabel="SacreBLEU of the filled-in sequences")
-    _whole_ticks(axes)
-    lines = dict(zip(sorted(rows.target.unique()), "-:", strict=False))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    slow = rows.target.min()
     for (system, target), part in rows.groupby(["system", "target"], sort=False):
+        style = _style(system) | {"linestyle": "-" if target == slow else ":"}
         name = f"{label(system)}:{part.speed.iloc[0]:.1f}"
-        style = _style(system) | {"linestyle": lines[target]}
         axes.plot(part.iteration, part.bleu, label=name, **style)
     axes.legend(frameon=False, title="tokens per iteration")
 
 
-def _lengths(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _lengths(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     name = "reference length in subwords (between ticks a bin, systems side by side)"
     axes.set(xlabel=name, ylabel="passes (mean, standard deviation)")
     # A bin of few sentences is left to the table: one could stretch the axis.
@@ -118,7 +111,7 @@ def _lengths(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
 def _scatter(x_name: str, y_name: str) -> Callable[..., None]:
     """Returns what draws speeds on test against those on dev."""
 
-    def draw_speeds(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+    def draw_speeds(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
         axes.set(xlabel=f"{x_name} {_SPEED}", ylabel=f"test {_SPEED}")
         most = rows[[x_name, y_name]].max().max()
         axes.plot([0, most], [0, most], color="0.6", linewidth=0.8, label="equal")
@@ -133,13 +126,13 @@ def _scatter(x_name: str, y_name: str) -> Callable[..., None]:
     return draw_speeds
 
 
-def _length_classifier(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _length_classifier(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel="share of sentences (%)")
     axes.barh(rows.measure[::-1], 100 * rows.share[::-1], color=STYLES[0][0])
     axes.set_xlim(0, 100)
 
 
-def _probabilities(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _probabilities(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel="probability of the best token", ylabel="share of right tokens")
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, label="calibrated")
     for group, (color, marker) in zip(_SHOWN_GROUPS, STYLES, strict=False):
@@ -155,7 +148,7 @@ def _probabilities(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
     axes.legend(frameon=False, fontsize=7)
 
 
-def _temperature(axes: "Axes", result: Result, rows: pd.DataFrame) -> None:
+def _temperature(axes: Axes, result: Result, rows: pd.DataFrame) -> None:
     axes.set(xlabel=_SPEED, ylabel=_BLEU)
     groups = rows.groupby(["system", "temperature"], sort=False)
     for (system, value), part in groups:
@@ -179,13 +172,7 @@ _DRAWINGS: dict[str, Callable[..., None]] = {
 }
 
 
-def _whole_ticks(axes: "Axes") -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _bands(axes: "Axes", rows: pd.DataFrame, x_name: str) -> None:
+def _bands(axes: Axes, rows: pd.DataFrame, x_name: str) -> None:
     """Draws BLEU with its 95 % interval, a line for each system."""
     for system, part in rows.groupby("system", sort=False):
         part = part.sort_values(x_name)

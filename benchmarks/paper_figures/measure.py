@@ -3,7 +3,6 @@
 Points are shared: a figure measures only what no earlier one has.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,21 +10,12 @@ import pandas as pd
 from absl import logging
 
 from benchmarks.paper_figures.points import Text, Workbench
+from cmlm_tf.decoding.heuristics import HEURISTICS, Thresh
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.evaluation.sweep import describe
+from cmlm_tf.translate.calibration import SpeedTable, rising_points
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translate.speed_table import Point, SpeedTable
 
-#: Settings of each heuristic, from slow to fast; at b = 5 about 1 to 11 tokens per
-#: iteration for a trained student.
-SETTINGS: dict[str, tuple[float, ...]] = {
-    "mask_predict": (20, 15, 10, 8, 6, 5, 4, 3, 2, 1),
-    "fixed_k": (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15),
-    "thresh": (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1),
-    "comb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1.5e-3, 3e-4, 3e-5)
-    + (1e-6,),
-    "fcomb_thresh": (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 1e-3, 1e-5),
-}
 STRATEGY_ITERATIONS = 10
 MOST_BEAMS = 10
 #: Of the figures that compare at equal speed, in tokens per iteration.
@@ -41,7 +31,11 @@ Result = dict[str, Any]
 def tradeoff(bench: Workbench) -> Result:
     """BLEU against speed for the five heuristics, and the teacher (section 4.2)."""
     ways: list[Any] = [BeamOptions(beam_size=5), BeamOptions(beam_size=1)]
-    ways += [bench.options(name, s) for name, all in SETTINGS.items() for s in all]
+    ways += [
+        bench.options(name, setting)
+        for name, rule in HEURISTICS.items()
+        for setting in rule.grid
+    ]
     rows = [_named(way) | bench.quality(way, bench.test) for way in ways]
     return {"length_beam": bench.length_beam, "rows": rows}
 
@@ -94,7 +88,7 @@ def lengths(bench: Workbench) -> Result:
         if heuristic.endswith("thresh"):
             tried = taus_around(speed, LENGTHS_SPEED)
         else:
-            tried = {setting: speed(setting) for setting in SETTINGS[heuristic]}
+            tried = {setting: speed(setting) for setting in HEURISTICS[heuristic].grid}
         table = _table(bench, heuristic, tried, 0)
         for target in _reached(table, [LENGTHS_SPEED], "lengths, test"):
             setting = table.promise(target).setting
@@ -107,24 +101,17 @@ def lengths(bench: Workbench) -> Result:
 def taus_around(
     speed: Callable[[float], float], target: float, near: float = 0.2
 ) -> dict[float, float]:
-    """Measures until a tau comes near a target speed.
+    """Returns the speeds of taus that were measured until one came near a target.
 
     Speed is nearly linear in the root of -log tau. The first two guesses are those of
-    a trained student; from them it is slower or faster until the target lies between.
-
-    Args:
-        speed: measures tokens per iteration at tau.
-        target: tokens per iteration.
-        near: how far an interpolated tau may miss it.
-
-    Returns:
-        The speed of each tau that was tried, slow ones first.
+    a trained student; from them it goes outward until the target lies between, and is
+    interpolated then. Slow ones come first.
     """
     tried: dict[float, float] = {}
 
     def measure(place: float) -> float | None:
         """Returns the speed at a place, 0 the slowest; None if it was tried before."""
-        tau = float(f"{max(math.exp(-(max(place, 0.0) ** 2)), 1e-30):.4g}")
+        tau = float(f"{max(Thresh.setting_at(max(place, 0.0)), 1e-30):.4g}")
         if tau in tried:
             return None
         tried[tau] = speed(tau)
@@ -132,25 +119,20 @@ def taus_around(
 
     for aim in (0.95 * target, 1.05 * target):
         measure((aim + 1.2) / 3.2)
-    step = 1 / 3.2
-    while not min(tried.values()) <= target <= max(tried.values()):
+    step, is_new = 1 / 3.2, True
+    while is_new and not min(tried.values()) <= target <= max(tried.values()):
         too_fast = min(tried.values()) > target
         aim, end = (0.95, max(tried)) if too_fast else (1.05, min(tried))
-        if measure(_place(end) + step * (aim * target - tried[end])) is None:
-            break
-        step *= 2
-    while all(abs(found - target) > near / 4 for found in tried.values()):
+        found = measure(Thresh.place(end) + step * (aim * target - tried[end]))
+        step, is_new = 2 * step, found is not None
+    while is_new and all(abs(found - target) > near / 4 for found in tried.values()):
         slow = min(tau for tau, found in tried.items() if found < target)
         fast = max(tau for tau, found in tried.items() if found > target)
+        start, end = Thresh.place(slow), Thresh.place(fast)
         share = (target - tried[slow]) / (tried[fast] - tried[slow])
-        found = measure(_place(slow) + share * (_place(fast) - _place(slow)))
-        if found is None or abs(found - target) <= near:
-            break
+        found = measure(start + share * (end - start))
+        is_new = found is not None and abs(found - target) > near
     return dict(sorted(tried.items(), reverse=True))
-
-
-def _place(tau: float) -> float:
-    return math.sqrt(math.log(1 / tau))
 
 
 def by_length(rows: Iterable[Sequence[int]]) -> list[Result]:
@@ -174,7 +156,7 @@ def dev_test(bench: Workbench) -> Result:
     rows = []
     for heuristic in ("comb_thresh", "fixed_k"):
         dev, test = (_speeds(bench, heuristic, t) for t in (bench.dev, bench.test))
-        for setting in SETTINGS[heuristic]:
+        for setting in HEURISTICS[heuristic].grid:
             row = {"dev": dev[setting], "test": test[setting]}
             row["error"] = abs(row["dev"] - row["test"])
             rows.append(_named(bench.options(heuristic, setting)) | row)
@@ -211,28 +193,22 @@ def errors_of(rows: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 def length_classifier(bench: Workbench) -> Result:
     """Accuracy of predicted lengths against the references'."""
-    point = bench.length_classifier(min(MOST_BEAMS, bench.longest))
-    rows = [
-        {"measure": f"best length within {distance} subwords", "share": share}
-        for distance, share in point["within"].items()
-    ]
-    for number, share in enumerate(point["contained"], start=1):
-        rows.append({"measure": f"right length among {number} best", "share": share})
-    return {"rows": rows}
+    shares = bench.length_classifier(min(MOST_BEAMS, bench.longest))
+    return {"rows": [{"measure": k, "share": v} for k, v in shares.items()]}
 
 
 def probabilities(bench: Workbench) -> Result:
     """Reliability before and after temperature scaling (section 4.2's guess)."""
     fitted = bench.reliability(bench.dev)["after"]["temperature"]
     test = bench.reliability(bench.test, fitted)
-    # A temperature of 1 changes nothing: what is after is what was before.
-    moments = ("before",) if fitted == 1.0 else ("before", "after")
+    if fitted == 1.0:  # What is after is what was before.
+        del test["after"]
     rows = [
-        {"temperature": test[when]["temperature"], "group": name} | group
-        for when in moments
-        for name, group in test[when]["groups"].items()
+        {"temperature": summary["temperature"], "group": name} | group
+        for summary in test.values()
+        for name, group in summary["groups"].items()
     ]
-    losses = {when: test[when]["loss"] for when in moments}
+    losses = {when: summary["loss"] for when, summary in test.items()}
     return {"rows": rows, "temperature": fitted, "loss": losses}
 
 
@@ -244,7 +220,7 @@ def temperature(bench: Workbench) -> Result:
     rows = []
     for heuristic in ("comb_thresh", "fcomb_thresh"):
         for value in dict.fromkeys((1.0, fitted)):
-            for setting in SETTINGS[heuristic][::TEMPERATURE_STEP]:
+            for setting in HEURISTICS[heuristic].grid[::TEMPERATURE_STEP]:
                 options = bench.options(heuristic, setting)
                 row = _named(options) | {"temperature": value}
                 rows.append(row | bench.quality(options, bench.test, value))
@@ -268,27 +244,20 @@ def _named(options: UnmaskingOptions | BeamOptions) -> Result:
 def _speeds(bench: Workbench, heuristic: str, text: Text) -> dict[float, float]:
     return {
         setting: bench.quality(bench.options(heuristic, setting), text)["slowest"]
-        for setting in SETTINGS[heuristic]
+        for setting in HEURISTICS[heuristic].grid
     }
 
 
 def _table(
     bench: Workbench, heuristic: str, speeds: dict[float, float], num_lines: int
 ) -> SpeedTable:
-    """Makes a table as cmlm-calibrate does.
+    """Makes a table of the speeds of settings as cmlm-calibrate does.
 
-    Args:
-        bench: with the length beam.
-        heuristic: whose settings these are.
-        speeds: of each setting, slow ones first; what is no faster is left out.
-        num_lines: of the text; of few, speeds are not interpolated.
+    A setting that is no faster is left out; of few lines nothing is interpolated.
     """
-    points: list[Point] = []
-    for setting, speed in speeds.items():
-        if not points or speed > points[-1].speedup:
-            points.append(Point(speed, setting))
+    points = rising_points(heuristic, speeds)
     key = heuristic, UnmaskingOptions.strategy, bench.length_beam, False
-    return SpeedTable(*key, tuple(points), num_lines, "")
+    return SpeedTable(*key, points, num_lines, "")
 
 
 FIGURES: dict[str, Callable[[Workbench], Result]] = {

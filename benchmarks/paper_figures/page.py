@@ -58,15 +58,10 @@ def redraw(folder: Path, names: Collection[str]) -> list[Path]:
 
 
 def redraw_all(folder: Path, page: Path) -> list[Path]:
-    """Draws all figures in a folder and below from their JSON files.
-
-    Args:
-        folder: holds models' folders, or is one.
-        page: gets all models side by side. `tradeoff_all.png` and `.svg` in the folder
-            show all trade-offs.
+    """Draws all figures in a folder and below, and a page with all models.
 
     Returns:
-        The files that were written.
+        The files that were written; `tradeoff_all.png` and `.svg` show all trade-offs.
 
     Raises:
         UserError: there is no figure, or the page is no Markdown file.
@@ -87,14 +82,11 @@ def redraw_all(folder: Path, page: Path) -> list[Path]:
 
 
 def findings_page(models: Mapping[Path, Results], page: Path) -> str:
-    """Renders all models side by side.
-
-    Args:
-        models: the figures by their folder.
-        page: where the page will stand: links to plots lead from there.
-    """
-    names = {p: next(iter(results.values()))["label"] for p, results in models.items()}
-    titles = {parent: escaped(name) for parent, name in names.items()}
+    """Renders all models, by their folders, side by side; links lead from the page."""
+    firsts = {
+        parent: next(iter(results.values())) for parent, results in models.items()
+    }
+    titles = {parent: escaped(first["label"]) for parent, first in firsts.items()}
     heads = [_measured_on(titles[parent], models[parent]) for parent in models]
     found = pd.concat(
         findings(results).assign(model=titles[parent])
@@ -135,25 +127,7 @@ def side_by_side(found: pd.DataFrame, column: str) -> str:
 
 
 def figure_page(result: dict[str, Any]) -> str:
-    """Renders a figure's rows as a table, and what stands beside them.
-
-    >>> print(figure_page({
-    ...     "label": "en-de",
-    ...     "rows": [{"system": "thresh", "bleu": 3.0}],
-    ...     "errors": {"thresh": {"mean": 0.25, "largest": 1.0}},
-    ... }))
-    en-de
-    <BLANKLINE>
-    | system | bleu |
-    |:--|--:|
-    | thresh | 3.00 |
-    <BLANKLINE>
-    - errors: thresh (mean 0.25, largest 1.00)
-    <BLANKLINE>
-
-    Args:
-        result: `label`, `rows` of equal fields, and more. Lists in rows are left out.
-    """
+    """Renders a figure's rows as a table without lists, and what stands beside them."""
     frame = pd.DataFrame(result["rows"]).drop(
         columns=["resampled", "bins"], errors="ignore"
     )

@@ -83,7 +83,7 @@ class Workbench:
             folder: keeps the points.
             models: directory of the `student`, and of the `teacher` if need be.
             test: the test set.
-            dev: the development set, if a figure needs it.
+            dev: the development set; empty if no figure needs it.
             **kwargs: for `load_translator`.
         """
         self.test, self.dev = test, dev
@@ -231,10 +231,9 @@ class Workbench:
 def resampled_bleu(
     hypotheses: Sequence[str], references: Sequence[str], language: str
 ) -> list[float]:
-    """Returns BLEU of sacrebleu's bootstrap resamples, in two digits.
+    """Returns BLEU, in two digits, of sacrebleu's bootstrap resamples.
 
-    They are the same for all systems, for a paired bootstrap: the differences of two
-    systems' values, one by one, vary as their difference does.
+    They are the same for all systems: a paired bootstrap compares them one by one.
     """
     metric = BLEU(tokenize="zh" if language == "zh" else "13a")
     counts = metric._extract_corpus_statistics(hypotheses, [references])
@@ -260,25 +259,23 @@ def predicted_lengths(
 
 def length_accuracy(
     predicted: Sequence[Sequence[int]], references: Sequence[int]
-) -> Point:
-    """Compares predicted with reference lengths.
+) -> dict[str, float]:
+    """Compares each sentence's most probable lengths, best first, with the reference's.
 
-    >>> length_accuracy([[5, 4], [7, 8]], [4, 9])
-    {'within': {0: 0.0, 1: 0.5, 2: 1.0, 5: 1.0}, 'contained': [0.0, 0.5]}
-
-    Args:
-        predicted: for each sentence its most probable lengths, best first.
-        references: the reference's length of each sentence.
+    >>> [*length_accuracy([[5, 4], [7, 8]], [4, 9]).values()]
+    [0.0, 0.5, 1.0, 1.0, 0.0, 0.5]
 
     Returns:
-        `within`: by distance, the share of sentences whose most probable length is no
-        farther off; `contained`: for each b, the share with the length among b best.
+        Shares of sentences by what they are of: the best length no farther off than
+        `DISTANCES`, and the right length among the best 1, 2, ...
     """
     table, truth = np.array(predicted), np.array(references)[:, np.newaxis]
     distance = np.abs(table[:, :1] - truth)
     found = np.cumsum(table == truth, axis=1) > 0
-    within = {d: float(np.mean(distance <= d)) for d in DISTANCES}
-    return {"within": within, "contained": np.mean(found, axis=0).tolist()}
+    shares = {f"best length within {d} subwords": distance <= d for d in DISTANCES}
+    for b in range(table.shape[1]):
+        shares[f"right length among {b + 1} best"] = found[:, b]
+    return {name: float(np.mean(right)) for name, right in shares.items()}
 
 
 def _narrow(translation: Translation, lengths: Sequence[int]) -> Translation:

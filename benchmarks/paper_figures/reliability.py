@@ -25,8 +25,11 @@ from cmlm_tf.translate.translator import Translator
 NUM_PASSES = 5
 NUM_BINS = 10
 TEMPERATURES = tuple(round(0.6 + 0.1 * i, 1) for i in range(20))
-#: First ranks of the groups of ranks, counted from 1, the best.
-RANKS = (1, 2, 3, 5, 9, 17)
+#: Groups of ranks, counted from 1, the best, by the first of each.
+RANKS = {
+    **{1: "rank 1", 2: "rank 2", 3: "ranks 3 to 4", 5: "ranks 5 to 8"},
+    **{9: "ranks 9 to 16", 17: "ranks from 17"},
+}
 _SENTENCES_PER_BATCH = 32
 
 
@@ -73,10 +76,7 @@ def predict_references(
 ) -> Predictions:
     """Predicts the references' subwords while these are unmasked, pass by pass.
 
-    Args:
-        translator: of a student.
-        sources: lines; pairs with an empty or too long side are left out.
-        references: as many lines.
+    Pairs with an empty or too long side are left out.
 
     Raises:
         UserError: no pair is left.
@@ -167,13 +167,14 @@ def summarize(predictions: Predictions, temperature: float) -> dict[str, Any]:
     frame = pd.DataFrame(
         {
             "pass": [f"pass {number}" for number in predictions.iteration],
-            "first": np.searchsorted(RANKS, predictions.rank, side="right") - 1,
+            "first": np.searchsorted([*RANKS], predictions.rank, side="right") - 1,
             "confidence": predictions.confidence[:, column],
             "right": predictions.is_right,
         }
     )
     groups = {"all": frame, **dict(iter(frame.groupby("pass")))}
-    groups |= {_ranks(number): part for number, part in frame.groupby("first")}
+    names = list(RANKS.values())
+    groups |= {names[number]: part for number, part in frame.groupby("first")}
     return {
         "temperature": temperature,
         "loss": float(predictions.loss[:, column].mean()),
@@ -184,21 +185,8 @@ def summarize(predictions: Predictions, temperature: float) -> dict[str, Any]:
     }
 
 
-def _ranks(number: int) -> str:
-    """Names a group of ranks.
-
-    >>> _ranks(0), _ranks(4), _ranks(5)
-    ('rank 1', 'ranks 9 to 16', 'ranks from 17')
-    """
-    first, *later = RANKS[number:]
-    if not later:
-        return f"ranks from {first}"
-    last = later[0] - 1
-    return f"rank {first}" if first == last else f"ranks {first} to {last}"
-
-
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> dict[str, Any]:
-    """Compares probabilities with how often predictions are right.
+    """Compares probabilities, float `[n]`, with how often predictions are right.
 
     The expected calibration error (ECE) is the mean distance between the two over
     bins of equal width, weighted by how many predictions a bin holds.
@@ -206,10 +194,6 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> dict[str, Any]:
     >>> result = reliability(np.array([0.9, 0.9, 0.3]), np.array([True, False, False]))
     >>> round(result["ece"], 3)
     0.367
-
-    Args:
-        confidence: float `[n]`, from 0 to 1.
-        is_right: bool `[n]`.
 
     Returns:
         `count`, the means `confidence` and `accuracy`, `ece`, and `bins` from low to

@@ -1,16 +1,19 @@
 r"""Finds the settings of target speeds and stores them in the model directory.
 
-Then bin/decode.py --target_speedup=4 needs no tau. Speed is counted in tokens per
-iteration, a sentence's iterations being those of its slowest length candidate. A
-speed that no setting gives is named, with the limit, and the command fails; the other
-speeds are stored all the same.
+Then cmlm-decode --target_speedup=4 needs no tau. The text is decoded at a dozen
+settings of the heuristic; the same command continues one that was interrupted. Speed is
+counted in tokens per iteration, a sentence's iterations being those of its slowest
+length candidate. A speed that no setting gives is named, and the command fails; the
+other speeds are stored all the same.
 
 Example:
-  python bin/calibrate.py --model_dir=student/model --dev=dev.en --test=test.en \
+  cmlm-calibrate --model_dir=student/model --dev=dev.en --test=test.en \
       --target_speedup=2,3,4,5,6,7,8
 """
 
 import functools
+import math
+from collections.abc import Sequence
 
 from absl import flags
 
@@ -18,7 +21,7 @@ from cmlm_tf.commands import cli
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
-from cmlm_tf.evaluation.calibrate import calibrate, parse_targets
+from cmlm_tf.evaluation.calibrate import calibrate
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import UnmaskingOptions
 
@@ -28,7 +31,9 @@ _TEST = flags.DEFINE_string("test", None, "Source lines to check the promises on
 _TARGETS = flags.DEFINE_list(
     "target_speedup", ["2", "3", "4", "5", "6", "7", "8"], "Tokens per iteration."
 )
-_HEURISTIC = flags.DEFINE_enum("heuristic", "comb_thresh", list(HEURISTICS), "Rule.")
+_HEURISTIC = flags.DEFINE_enum(
+    "heuristic", UnmaskingOptions.heuristic, list(HEURISTICS), "Rule."
+)
 _STRATEGY = flags.DEFINE_enum(
     "strategy", "update_masked_sub", list(STRATEGIES), "Update strategy."
 )
@@ -42,19 +47,19 @@ _SENTENCES_PER_BATCH = flags.DEFINE_integer(
 _REPLACE = flags.DEFINE_bool(
     "replace", False, "Store the new table in place of one from more lines, too."
 )
-_XLA = flags.DEFINE_bool("xla", None, "As of bin/decode.py.")
+_XLA = flags.DEFINE_bool("xla", None, "As of cmlm-decode.")
 
 
 def main(_) -> None:
     """Calibrates and prints what was promised and measured."""
     options = UnmaskingOptions(
         _HEURISTIC.value,
-        1,
+        HEURISTICS[_HEURISTIC.value].default,
         _STRATEGY.value,
         _LENGTH_BEAM.value,
         drop_losing_candidates=_DROP.value,
     )
-    targets = parse_targets(_TARGETS.value)
+    targets = _numbers(_TARGETS.value)
     translator = load_translator(
         _MODEL_DIR.value,
         role="student",
@@ -64,8 +69,18 @@ def main(_) -> None:
     files = (_DEV.value, options, targets, _TEST.value)
     report = calibrate(translator, _MODEL_DIR.value, *files, _REPLACE.value)
     print(report)
-    if report.out_of_reach:
-        raise UserError(f"{report.out_of_reach}; what can be reached is stored")
+    if missed := report.out_of_reach():
+        raise UserError(f"{missed}; what can be reached is stored")
+
+
+def _numbers(texts: Sequence[str]) -> list[float]:
+    try:
+        numbers = [float(text) for text in texts]
+    except ValueError as error:
+        raise UserError(f"target_speedup: {error}") from error
+    if not numbers or not all(0 < number < math.inf for number in numbers):
+        raise UserError("target_speedup: must be numbers above 0")
+    return numbers
 
 
 run = functools.partial(cli.run, main)

@@ -45,10 +45,11 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
         main: takes the arguments; only the program's name is left in them. The flags
             and the docstring of its module are what `--help` shows.
     """
-    sys.argv[0] = os.path.basename(sys.argv[0])
     module = sys.modules[main.__module__]
     sys.modules["__main__"].__doc__ = module.__doc__
-    for flag in flags.FLAGS.get_key_flags_for_module(module.__name__):
+    shown = flags.FLAGS.get_key_flags_for_module(module.__name__)
+    sys.argv[0] = os.path.basename(sys.argv[0])
+    for flag in shown:
         flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
     flags.FLAGS.set_default("verbosity", logging.INFO)
     app.run(lambda arguments: _guarded(main, arguments), flags_parser=_parse_flags)

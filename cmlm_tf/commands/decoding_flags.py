@@ -6,16 +6,13 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.heuristics import HEURISTICS, Heuristic
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import read_description
-from cmlm_tf.translate.calibration import load_calibration
-from cmlm_tf.translate.options import SETTINGS, BeamOptions, UnmaskingOptions
-from cmlm_tf.translate.speed_table import KEY_FIELDS
+from cmlm_tf.translate.calibration import KEY_FIELDS, load_calibration
+from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 
-_DEFAULT_HEURISTIC = "comb_thresh"
-_SETTING_FLAGS = ("num_iterations", "tokens_per_iteration", "tau")
 _STUDENT_FLAGS = ("heuristic", "target_speedup", "passes", "trace", "beside")
 #: What would change the speed that was calibrated.
 _UNCALIBRATED_FLAGS = ("oracle_references", "max_iterations", "forbid_repeats")
@@ -43,25 +40,11 @@ flags.disclaim_key_flags()
 
 def define_decoding_flags() -> None:
     """Defines the flags that `decoding_options` reads."""
-    flags.DEFINE_enum(
-        "heuristic",
-        None,
-        list(HEURISTICS),
-        f"What a student unmasks ({_DEFAULT_HEURISTIC}).",
-    )
-    flags.DEFINE_integer(
-        "num_iterations", None, "T of mask_predict, at least 1 (default 10)."
-    )
-    flags.DEFINE_integer(
-        "tokens_per_iteration", None, "K of fixed_k, at least 1 (default 3)."
-    )
-    flags.DEFINE_float(
-        "tau", None, "Threshold of the thresh heuristics, 0 to 1 (default 0.1)."
-    )
+    define_rule_flags()
     flags.DEFINE_float(
         "target_speedup",
         None,
-        "Tokens per iteration, instead of a setting; needs bin/calibrate.py first.",
+        "Tokens per iteration, instead of a setting; needs cmlm-calibrate first.",
     )
     flags.DEFINE_enum(
         "strategy", None, list(STRATEGIES), "Update strategy (update_masked_sub)."
@@ -100,6 +83,49 @@ def define_decoding_flags() -> None:
     flags.DEFINE_float("length_penalty", None, "A teacher's length penalty (0.6).")
 
 
+def define_rule_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Defines `--heuristic`, and a flag for each kind of setting."""
+    flags.DEFINE_enum(
+        "heuristic",
+        None,
+        list(HEURISTICS),
+        f"What a student unmasks ({UnmaskingOptions.heuristic}).",
+        flag_values=flag_values,
+    )
+    for name, rules in _rules_by_flag().items():
+        define = flags.DEFINE_integer if rules[0].is_whole else flags.DEFINE_float
+        names = ", ".join(f"{rule.name} ({rule.default:g})" for rule in rules)
+        text = f"{rules[0].symbol} of {names}; {rules[0].requirement()}."
+        define(name, None, text, flag_values=flag_values)
+
+
+def _rules_by_flag() -> dict[str, list[type[Heuristic]]]:
+    """Returns the rules by the flag that has their setting."""
+    by_flag: dict[str, list[type[Heuristic]]] = {}
+    for rule in HEURISTICS.values():
+        by_flag.setdefault(rule.setting_name(), []).append(rule)
+    return by_flag
+
+
+def read_rule(flag_values: flags.FlagValues = flags.FLAGS) -> tuple[str, float]:
+    """Reads the flags of `define_rule_flags`.
+
+    Returns:
+        A heuristic and its setting.
+
+    Raises:
+        UserError: the setting of another rule is given.
+    """
+    name = flag_values["heuristic"].value or UnmaskingOptions.heuristic
+    rule = HEURISTICS[name]
+    own = rule.setting_name()
+    others = [flag for flag in _rules_by_flag() if flag != own]
+    reason = f"is no setting of --heuristic={name}, --{own} is"
+    refuse_flags(others, reason, flag_values)
+    setting = flag_values[own].value
+    return name, rule.default if setting is None else setting
+
+
 def decoding_options(
     model_dir: str | os.PathLike[str],
 ) -> UnmaskingOptions | BeamOptions:
@@ -118,22 +144,16 @@ def decoding_options(
         if values[name] and not values[other]:
             raise UserError(f"--{name} needs --{other}")
     if role == "teacher":
-        flags_of_students = _STUDENT_FLAGS + _UNMASKING_FLAGS + _SETTING_FLAGS
-        refuse_flags(flags_of_students, "needs a student model")
+        of_students = (*_STUDENT_FLAGS, *_UNMASKING_FLAGS, *_rules_by_flag())
+        refuse_flags(of_students, "needs a student model")
         return BeamOptions(**_given(values, _BEAM_FLAGS))
     refuse_flags(_BEAM_FLAGS, "needs a teacher model")
-    heuristic = values["heuristic"] or _DEFAULT_HEURISTIC
-    flag, default = SETTINGS[heuristic]
-    others = [name for name in _SETTING_FLAGS if name != flag]
-    refuse_flags(others, f"is no setting of --heuristic={heuristic}, --{flag} is")
-    setting = default if values[flag] is None else values[flag]
+    trace = bool(values["passes"])
     given = _given(values, _UNMASKING_FLAGS)
-    options = UnmaskingOptions(
-        heuristic, setting, trace=bool(values["passes"]), **given
-    )
+    options = UnmaskingOptions(*read_rule(), trace=trace, **given)
     if values["target_speedup"] is None:
         return options
-    refuse_flags(_SETTING_FLAGS, "is what --target_speedup finds")
+    refuse_flags(list(_rules_by_flag()), "is what --target_speedup finds")
     refuse_flags(_UNCALIBRATED_FLAGS, "is not calibrated: no --target_speedup then")
     return _calibrated(options, model_dir, values["target_speedup"])
 
@@ -144,7 +164,7 @@ def _calibrated(
     """Takes the setting that gives a target speed by the model's calibration."""
     calibration = load_calibration(model_dir)
     if calibration is None:
-        raise UserError(f"{model_dir}: not calibrated; run bin/calibrate.py first")
+        raise UserError(f"{model_dir}: not calibrated; run cmlm-calibrate first")
     key = {name: getattr(options, name) for name in KEY_FIELDS}
     point = calibration.promise(target, **key)
     logging.info(
@@ -156,10 +176,12 @@ def _calibrated(
     return dataclasses.replace(options, setting=point.setting)
 
 
-def refuse_flags(names: Sequence[str], reason: str) -> None:
+def refuse_flags(
+    names: Sequence[str], reason: str, flag_values: flags.FlagValues = flags.FLAGS
+) -> None:
     """Raises a `UserError` if one of these flags is given."""
     for name in names:
-        flag = flags.FLAGS[name]
+        flag = flag_values[name]
         if flag.value is not False and flag.value != flag.default:
             raise UserError(f"--{name} {reason}")
 

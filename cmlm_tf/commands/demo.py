@@ -23,7 +23,7 @@ from cmlm_tf.translate.translator import Translator
 _OUTPUT_DIR = flags.DEFINE_string("output_dir", "demo", "Folder for table and plot.")
 
 #: From slow to fast.
-SETTINGS = {
+DEMO_SETTINGS = {
     "mask_predict": (10, 4),
     "fixed_k": (2, 4),
     "thresh": (0.7, 0.3),
@@ -67,7 +67,7 @@ def run_demo(output_dir: str | Path, test: str = TEST) -> str:
     page = TracePage(student, parse_beside(None, slow))
     page.add(EXAMPLES, None)
     (folder / "passes.html").write_text(page.render(), encoding="utf-8")
-    rows = measure_trade_off(teacher, student, sources, references, SETTINGS)
+    rows = measure_trade_off(teacher, student, sources, references, DEMO_SETTINGS)
     write_trade_off(rows, test, folder)
     logging.info("table, plot and passes.html are in %s", folder)
     return format_table(rows)

@@ -9,8 +9,8 @@ import functools
 from absl import flags
 
 from cmlm_tf.commands import cli
-from cmlm_tf.errors import needs_extra
 from cmlm_tf.serving.engine import DEVICES
+from cmlm_tf.serving.export import export_model
 
 _MODEL_DIR = flags.DEFINE_string("model_dir", None, "The student.", required=True)
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -29,8 +29,6 @@ _MAX_LENGTH_BEAM = flags.DEFINE_integer(
 
 def main(_) -> None:
     """Writes the SavedModel."""
-    with needs_extra("serving"):
-        from cmlm_tf.serving.export import export_model
     export_model(
         _MODEL_DIR.value,
         _OUTPUT_DIR.value,

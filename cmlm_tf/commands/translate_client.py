@@ -1,9 +1,9 @@
 r"""Translates text with a model that TensorFlow Serving serves.
 
 Examples:
-  python bin/translate_client.py --server=localhost:8500 --input=test.en \
-      --output=out.de --heuristic=comb_thresh --setting=0.3
-  python bin/translate_client.py --server=localhost:8501 --protocol=rest < test.en
+  cmlm-translate --server=localhost:8500 < test.en > out.de
+  cmlm-translate --server=localhost:8500 --input=test.en --output=out.de \
+      --heuristic=comb_thresh --setting=0.3
 """
 
 import functools
@@ -12,19 +12,23 @@ from absl import flags
 
 from cmlm_tf.commands import cli
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
-from cmlm_tf.serving.client import PROTOCOLS, Calling, translate_file
+from cmlm_tf.errors import needs_extra
 from cmlm_tf.utils.overwriting import STDIN, STDOUT, refuse_overwriting
 
-_SERVER = flags.DEFINE_string("server", None, "host:port.", required=True)
-_PROTOCOL = flags.DEFINE_enum("protocol", "grpc", PROTOCOLS, "The interface.")
+_SERVER = flags.DEFINE_string("server", None, "host:port, of gRPC.", required=True)
 _MODEL = flags.DEFINE_string("model", "student", "The model's name on the server.")
 _INPUT = flags.DEFINE_string("input", None, "Source lines; stdin if left out.")
 _OUTPUT = flags.DEFINE_string("output", None, "Translations; stdout if left out.")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 16, "Lines of a request.")
 _CONCURRENCY = flags.DEFINE_integer("concurrency", 4, "Requests at a time.")
-_DEADLINE = flags.DEFINE_float("deadline", 60.0, "Seconds for a request.")
+_DEADLINE = flags.DEFINE_float(
+    "deadline", 60.0, "Seconds for a request, its repetitions included."
+)
 _RETRIES = flags.DEFINE_integer(
-    "retries", 5, "How often to send again while the server is unavailable."
+    "retries",
+    4,
+    "How often to send again while the server is unavailable; gRPC's limit is 4, and "
+    "more count as 4.",
 )
 _OPTIONS = {
     "heuristic": flags.DEFINE_enum("heuristic", None, list(HEURISTICS), "The rule."),
@@ -46,12 +50,13 @@ for _flag in _OPTIONS["length_beam"], _OPTIONS["max_iterations"]:
 
 def main(_) -> None:
     """Translates."""
+    with needs_extra("serving"):
+        from cmlm_tf.serving.client import Calling, translate_file
     refuse_overwriting(
         {"--output": _OUTPUT.value or STDOUT}, {"--input": _INPUT.value or STDIN}
     )
     calling = Calling(
         _SERVER.value,
-        _PROTOCOL.value,
         _MODEL.value,
         _BATCH_SIZE.value,
         _CONCURRENCY.value,

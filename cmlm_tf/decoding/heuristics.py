@@ -4,75 +4,267 @@ Kreutzer et al. (2020), section 3.2. Every rule ranks the candidates of a row by
 the model's log-probability, decides how many of the best to unmask, and unmasks
 those. Ties go to the leftmost position, and a row that has candidates always
 gets at least one of them unmasked, so that decoding makes progress.
+
+A rule is one class: `num_best` is the rule, its class attributes are what flags,
+options, calibration, sweeps and serving know of it. A new one needs a line in
+`HEURISTICS`.
 """
 
+import abc
 import dataclasses
-from typing import Any, TypeAlias
+import math
+from typing import ClassVar, TypeAlias
 
 import tensorflow as tf
 
-from cmlm_tf.decoding import ranking as ranking_lib
+from cmlm_tf.decoding import ranking
+from cmlm_tf.decoding.ranking import Ranking
 
-Number: TypeAlias = int | float | tf.Tensor
+Tensor: TypeAlias = tf.Tensor
+Number: TypeAlias = int | float | Tensor
+
+#: Of T and K: whole in float32, and int32 holds its product with any length.
+LARGEST_SETTING = 1_000_000
 
 
-def thresh(log_probs: tf.Tensor, candidates: tf.Tensor, log_tau: Number) -> tf.Tensor:
-    """Selects every candidate with a probability above tau.
+class Heuristic(abc.ABC):
+    """How many of a row's best candidates to unmask after a pass.
+
+    Every rule is a frozen dataclass whose first field is its setting.
+
+    Attributes:
+        name: what flags, files and requests call the rule.
+        symbol: what the paper calls its setting.
+        is_whole: whether the setting is a whole number.
+        limits: the smallest and the largest setting.
+        default: the setting where none is given.
+        grid: settings from slow to fast, for calibration and sweeps; about 1 to 12
+            tokens per iteration of a trained student.
+    """
+
+    name: ClassVar[str]
+    symbol: ClassVar[str]
+    is_whole: ClassVar[bool] = False
+    limits: ClassVar[tuple[float, float]]
+    default: ClassVar[float]
+    grid: ClassVar[tuple[float, ...]]
+
+    @abc.abstractmethod
+    def __init__(self, setting: Number):
+        """Takes the setting: a scalar, or a tensor `[rows]` of one for each row."""
+
+    def __call__(
+        self, log_probs: Tensor, candidates: Tensor, valid: Tensor, iteration: Number
+    ) -> Tensor:
+        """Selects the positions that become observed.
+
+        Args:
+            log_probs: float32 `[rows, length]`, natural log-probability of the
+                token at each position, may be -inf; ignored where not `candidates`.
+            candidates: bool `[rows, length]`, True at the positions to choose from.
+            valid: bool `[rows, length]`, True where not padding.
+            iteration: int32 scalar, 1 in the first pass.
+
+        Returns:
+            bool `[rows, length]`, True where a position becomes observed: a subset
+            of `candidates`, empty exactly in rows without candidates.
+        """
+        ranked = ranking.rank(log_probs, candidates)
+        num_best = self.num_best(ranked, ranking.count_true(valid), iteration)
+        return ranking.select_top(ranked, num_best)
+
+    @abc.abstractmethod
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """Decides how many of the best candidates to unmask: the rule.
+
+        Args:
+            ranked: the candidates of each row, best first.
+            length: int32 `[rows]`, N, the valid positions; those that are no
+                candidates are observed.
+            iteration: int32 scalar, t, 1 in the first pass.
+
+        Returns:
+            int32 `[rows]`; where it is less than one, one is unmasked.
+        """
+
+    @classmethod
+    def setting_name(cls) -> str:
+        """Names the setting, as the field and the flag are called."""
+        return dataclasses.fields(cls)[0].name  # type: ignore[arg-type]
+
+    @classmethod
+    def requirement(cls) -> str:
+        """Says what a setting must be."""
+        low, high = cls.limits
+        whole = f"a whole number of at least {low} and at most {high}"
+        wanted = whole if cls.is_whole else f"from {low} to {high}"
+        return f"{cls.setting_name()} must be {wanted}"
+
+    @classmethod
+    def check(cls, setting: float) -> None:
+        """Raises a `ValueError` unless a Python number can be the setting.
+
+        >>> CombThresh.check(0.1)
+        >>> CombThresh.check(1.5)
+        Traceback (most recent call last):
+        ValueError: comb_thresh: tau must be from 0 to 1, not 1.5
+        """
+        low, high = cls.limits
+        if not low <= setting <= high or (cls.is_whole and setting % 1):
+            raise ValueError(f"{cls.name}: {cls.requirement()}, not {setting}")
+
+    @classmethod
+    def place(cls, setting: float) -> float:
+        """Maps a setting to the axis on which speed is nearly linear; slow is low."""
+        return setting
+
+    @classmethod
+    def setting_at(cls, place: float) -> float:
+        """Undoes `place`; only of rules whose setting is no whole number."""
+        return place
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskPredict(Heuristic):
+    """Unmasks the best candidates so that a row ends after T passes.
+
+    Kreutzer et al. (2020), section 3.2, "mask-predict": of N positions,
+    `min(N, t * ceil(N / T))` are observed after pass t, and in an unfinished
+    row at least one more.
+
+    >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
+    >>> MaskPredict(3)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
+    [[True, False, False, True, False]]
+
+    Attributes:
+        num_iterations: T, int32 scalar or `[rows]`, at least 1.
+        floor_schedule: leave `floor(N * (T - t) / T)` positions masked instead,
+            as the code released with Ghazvininejad et al. (2019) does.
+    """
+
+    num_iterations: Number
+    floor_schedule: bool = False
+    name = "mask_predict"
+    symbol = "T"
+    is_whole = True
+    limits = (1, LARGEST_SETTING)
+    default = 10
+    grid = (20, 15, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1)
+
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """`min(N, t * ceil(N / T))` positions are observed then."""
+        total = tf.cast(self.num_iterations, tf.int32)
+        if self.floor_schedule:
+            num_observed = length - length * (total - iteration) // total
+        else:
+            num_observed = iteration * ((length + total - 1) // total)
+        return num_observed - (length - ranked.num_candidates)
+
+    @classmethod
+    def place(cls, setting: float) -> float:
+        """Speed is the mean of N, divided by T."""
+        return 1 / setting
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskPredictFixedK(Heuristic):
+    """Unmasks the K best candidates, whatever the length of the row.
+
+    Kreutzer et al. (2020), section 3.2, mask-predict with a constant K: of N
+    positions, `min(N, t * K)` are observed after pass t, and in an unfinished
+    row at least one more.
+
+    >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
+    >>> rule, valid = MaskPredictFixedK(3), log_probs < 0
+    >>> rule(log_probs, valid, valid, 1).numpy().tolist()
+    [[True, False, False, True, True]]
+
+    Attributes:
+        tokens_per_iteration: K, int32 scalar or `[rows]`, at least 1.
+    """
+
+    tokens_per_iteration: Number
+    name = "fixed_k"
+    symbol = "K"
+    is_whole = True
+    limits = (1, LARGEST_SETTING)
+    default = 3
+    grid = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15)
+
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """`min(N, t * K)` positions are observed then."""
+        # Cut to the length first: a huge K would overflow in the product.
+        step = tf.minimum(tf.cast(self.tokens_per_iteration, tf.int32), length)
+        return iteration * step - (length - ranked.num_candidates)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Threshold(Heuristic):
+    """A rule that compares probabilities with tau, a scalar or `[rows]`, 0 to 1."""
+
+    tau: Number
+    symbol = "tau"
+    limits = (0, 1)
+    default = 0.1
+
+    @property
+    def log_tau(self) -> Tensor:
+        """float32 `[1, 1]` or `[rows, 1]`, -inf for tau = 0."""
+        return tf.reshape(tf.math.log(tf.cast(self.tau, tf.float32)), [-1, 1])
+
+    @classmethod
+    def place(cls, setting: float) -> float:
+        """Speed is nearly linear in the root of -log tau."""
+        return math.sqrt(math.log(1 / setting)) if setting else math.inf
+
+    @classmethod
+    def setting_at(cls, place: float) -> float:
+        """Undoes `place`."""
+        return math.exp(-place * place)
+
+
+class Thresh(_Threshold):
+    """Unmasks every candidate with a probability above tau.
 
     Kreutzer et al. (2020), section 3.2, "thresh": all tokens with `p > tau`,
     the single best one in rows where no token has.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.5]])
-    >>> thresh(log_probs, log_probs < 0, tf.math.log(0.5)).numpy().tolist()
+    >>> Thresh(0.5)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, True, False]]
-
-    Args:
-        log_probs: float32 `[rows, length]`, natural log-probability of the
-            token at each position, may be -inf; ignored where not `candidates`.
-        candidates: bool `[rows, length]`, True at the positions to choose from.
-        log_tau: float32 scalar or `[rows]`, `log(tau)`; -inf for tau = 0.
-
-    Returns:
-        bool `[rows, length]`, True where a position becomes observed: a subset
-        of `candidates`, empty exactly in rows without candidates.
     """
-    above = candidates & (log_probs > _column(log_tau))
-    ranking = ranking_lib.rank(log_probs, candidates)
-    return ranking_lib.select_best(ranking, ranking_lib.count(above))
+
+    name = "thresh"
+    grid = (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3, 0.2, 0.1)
+
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """As many as have `p > tau`."""
+        by_rank = ranking.log_probs_by_rank(ranked)
+        return ranking.count_true(by_rank > self.log_tau)
 
 
-def comb_thresh(
-    log_probs: tf.Tensor, candidates: tf.Tensor, log_tau: Number
-) -> tf.Tensor:
-    """Selects the largest top-ranked set with joint probability above tau.
+class CombThresh(_Threshold):
+    """Unmasks the largest top-ranked set with joint probability above tau.
 
     Kreutzer et al. (2020), section 3.2, "comb-thresh": the k best, k the
     largest integer with `p_1 * ... * p_k > tau`, and at least one.
 
     >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8]])
-    >>> comb_thresh(log_probs, log_probs < 0, tf.math.log(0.5)).numpy().tolist()
+    >>> CombThresh(0.5)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, False, True]]
-
-    Args:
-        log_probs: float32 `[rows, length]`, natural log-probability of the
-            token at each position, may be -inf; ignored where not `candidates`.
-        candidates: bool `[rows, length]`, True at the positions to choose from.
-        log_tau: float32 scalar or `[rows]`, `log(tau)`; -inf for tau = 0.
-
-    Returns:
-        bool `[rows, length]`, True where a position becomes observed: a subset
-        of `candidates`, empty exactly in rows without candidates.
     """
-    ranking = ranking_lib.rank(log_probs, candidates)
-    joint = tf.cumsum(ranking_lib.log_probs_by_rank(ranking), axis=1)
-    num_best = ranking_lib.largest_rank(joint > _column(log_tau))
-    return ranking_lib.select_best(ranking, num_best)
+
+    name = "comb_thresh"
+    grid = (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 6e-3, 1.5e-3, 3e-4, 3e-5, 1e-6)
+
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """The largest k with `p_1 * ... * p_k > tau`."""
+        joint = tf.cumsum(ranking.log_probs_by_rank(ranked), axis=1)
+        return ranking.largest_rank(joint > self.log_tau)
 
 
-def fcomb_thresh(
-    log_probs: tf.Tensor, candidates: tf.Tensor, log_tau: Number
-) -> tf.Tensor:
-    """Selects the largest top-ranked set that is likely while the rest is not.
+class FcombThresh(_Threshold):
+    """Unmasks the largest top-ranked set that is likely while the rest is not.
 
     Kreutzer et al. (2020), section 3.2, "fcomb-thresh": the k best, k the
     largest integer with `p(Y) * (1 - p(rest)) > tau`, and at least one. The
@@ -80,221 +272,26 @@ def fcomb_thresh(
     candidate of a row only comes as that at least one.
 
     >>> log_probs = tf.math.log([[0.9, 0.5, 0.8, 0.9]])
-    >>> fcomb_thresh(log_probs, log_probs < 0, tf.math.log(0.4)).numpy().tolist()
+    >>> FcombThresh(0.4)(log_probs, log_probs < 0, log_probs < 0, 1).numpy().tolist()
     [[True, False, False, True]]
-
-    Args:
-        log_probs: float32 `[rows, length]`, natural log-probability of the
-            token at each position, may be -inf; ignored where not `candidates`.
-        candidates: bool `[rows, length]`, True at the positions to choose from.
-        log_tau: float32 scalar or `[rows]`, `log(tau)`; -inf for tau = 0.
-
-    Returns:
-        bool `[rows, length]`, True where a position becomes observed: a subset
-        of `candidates`, empty exactly in rows without candidates.
     """
-    ranking = ranking_lib.rank(log_probs, candidates)
-    by_rank = ranking_lib.log_probs_by_rank(ranking)
-    is_candidate = tf.sequence_mask(ranking.num_candidates, tf.shape(by_rank)[1])
-    factors = tf.where(is_candidate, by_rank, 0.0)
-    joint = tf.cumsum(by_rank, axis=1)
-    rest = tf.cumsum(factors, axis=1, exclusive=True, reverse=True)
-    criterion = joint + tf.math.log(-tf.math.expm1(rest))
-    num_best = ranking_lib.largest_rank(criterion > _column(log_tau))
-    return ranking_lib.select_best(ranking, num_best)
+
+    name = "fcomb_thresh"
+    grid = (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 6e-3, 1e-3, 1e-5, 1e-8, 1e-13)
+
+    def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
+        """The largest k with `p(Y) * (1 - p(rest)) > tau`."""
+        by_rank = ranking.log_probs_by_rank(ranked)
+        is_candidate = tf.sequence_mask(ranked.num_candidates, tf.shape(by_rank)[1])
+        factors = tf.where(is_candidate, by_rank, 0.0)
+        joint = tf.cumsum(by_rank, axis=1)
+        rest = tf.cumsum(factors, axis=1, exclusive=True, reverse=True)
+        criterion = joint + tf.math.log(-tf.math.expm1(rest))
+        return ranking.largest_rank(criterion > self.log_tau)
 
 
-def mask_predict(
-    log_probs: tf.Tensor,
-    candidates: tf.Tensor,
-    valid: tf.Tensor,
-    iteration: Number,
-    num_iterations: Number,
-    floor_schedule: bool = False,
-) -> tf.Tensor:
-    """Selects the best candidates so that a row ends after T passes.
-
-    Kreutzer et al. (2020), section 3.2, "mask-predict": of N positions,
-    `min(N, t * ceil(N / T))` are observed after pass t, and in an unfinished
-    row at least one more. A valid position that is no candidate is observed.
-
-    >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
-    >>> everywhere = log_probs < 0
-    >>> mask_predict(log_probs, everywhere, everywhere, 1, 3).numpy().tolist()
-    [[True, False, False, True, False]]
-
-    Args:
-        log_probs: float32 `[rows, length]`, natural log-probability of the
-            token at each position, may be -inf; ignored where not `candidates`.
-        candidates: bool `[rows, length]`, True at the positions to choose from.
-        valid: bool `[rows, length]`, True where not padding; N is its count.
-        iteration: int32 scalar, t, 1 in the first pass.
-        num_iterations: int32 scalar or `[rows]`, T, at least 1.
-        floor_schedule: leave `floor(N * (T - t) / T)` positions masked instead,
-            as the code released with Ghazvininejad et al. (2019) does.
-
-    Returns:
-        bool `[rows, length]`, True where a position becomes observed: a subset
-        of `candidates`, empty exactly in rows without candidates.
-    """
-    length = ranking_lib.count(valid)
-    total = tf.cast(num_iterations, tf.int32)
-    if floor_schedule:
-        num_observed = length - length * (total - iteration) // total
-    else:
-        num_observed = iteration * ((length + total - 1) // total)
-    return _select_until(num_observed, log_probs, candidates, length)
-
-
-def mask_predict_fixed_k(
-    log_probs: tf.Tensor,
-    candidates: tf.Tensor,
-    valid: tf.Tensor,
-    iteration: Number,
-    tokens_per_iteration: Number,
-) -> tf.Tensor:
-    """Selects the K best candidates, whatever the length of the row.
-
-    Kreutzer et al. (2020), section 3.2, mask-predict with a constant K: of N
-    positions, `min(N, t * K)` are observed after pass t, and in an unfinished
-    row at least one more. A valid position that is no candidate is observed.
-
-    >>> log_probs = tf.math.log([[0.9, 0.2, 0.6, 0.8, 0.7]])
-    >>> everywhere = log_probs < 0
-    >>> mask_predict_fixed_k(
-    ...     log_probs, everywhere, everywhere, 1, 3).numpy().tolist()
-    [[True, False, False, True, True]]
-
-    Args:
-        log_probs: float32 `[rows, length]`, natural log-probability of the
-            token at each position, may be -inf; ignored where not `candidates`.
-        candidates: bool `[rows, length]`, True at the positions to choose from.
-        valid: bool `[rows, length]`, True where not padding; N is its count.
-        iteration: int32 scalar, t, 1 in the first pass.
-        tokens_per_iteration: int32 scalar or `[rows]`, K, at least 1.
-
-    Returns:
-        bool `[rows, length]`, True where a position becomes observed: a subset
-        of `candidates`, empty exactly in rows without candidates.
-    """
-    length = ranking_lib.count(valid)
-    # Cut to the length first: a huge K would overflow in the product.
-    step = tf.minimum(tf.cast(tokens_per_iteration, tf.int32), length)
-    return _select_until(iteration * step, log_probs, candidates, length)
-
-
-def _select_until(num_observed, log_probs, candidates, length) -> tf.Tensor:
-    """Selects the best candidates up to `num_observed` positions of each row."""
-    ranking = ranking_lib.rank(log_probs, candidates)
-    already_observed = length - ranking.num_candidates
-    return ranking_lib.select_best(ranking, num_observed - already_observed)
-
-
-def _column(log_tau: Number) -> tf.Tensor:
-    """Makes a scalar or `[rows]` threshold broadcast over the positions."""
-    return tf.reshape(tf.cast(log_tau, tf.float32), [-1, 1])
-
-
-@dataclasses.dataclass(frozen=True)
-class MaskPredict:
-    """The rule `mask_predict` with its T."""
-
-    num_iterations: Number
-    floor_schedule: bool = False
-
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
-        setting = (self.num_iterations, self.floor_schedule)
-        return mask_predict(log_probs, candidates, valid, iteration, *setting)
-
-
-@dataclasses.dataclass(frozen=True)
-class MaskPredictFixedK:
-    """The rule `mask_predict_fixed_k` with its K."""
-
-    tokens_per_iteration: Number
-
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
-        return mask_predict_fixed_k(
-            log_probs, candidates, valid, iteration, self.tokens_per_iteration
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class _ThresholdRule:
-    """A rule that looks at the candidates' probabilities and at tau alone."""
-
-    tau: Number
-
-    @property
-    def log_tau(self) -> tf.Tensor:
-        """float32 scalar or `[rows]`, -inf for tau = 0."""
-        return tf.math.log(tf.cast(self.tau, tf.float32))
-
-
-class Thresh(_ThresholdRule):
-    """The rule `thresh` with its tau, from 0 to 1."""
-
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
-        return thresh(log_probs, candidates, self.log_tau)
-
-
-class CombThresh(_ThresholdRule):
-    """The rule `comb_thresh` with its tau, from 0 to 1."""
-
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
-        return comb_thresh(log_probs, candidates, self.log_tau)
-
-
-class FcombThresh(_ThresholdRule):
-    """The rule `fcomb_thresh` with its tau, from 0 to 1."""
-
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
-        return fcomb_thresh(log_probs, candidates, self.log_tau)
-
-
-#: Every rule by the name that flags and configs give it.
-HEURISTICS: dict[str, Any] = {
-    "mask_predict": MaskPredict,
-    "fixed_k": MaskPredictFixedK,
-    "thresh": Thresh,
-    "comb_thresh": CombThresh,
-    "fcomb_thresh": FcombThresh,
+#: Every rule by its name; requests number them in this order.
+HEURISTICS: dict[str, type[Heuristic]] = {
+    rule.name: rule
+    for rule in (MaskPredict, MaskPredictFixedK, Thresh, CombThresh, FcombThresh)
 }
-
-#: Of T and K: whole in float32, and int32 holds its product with any length.
-LARGEST_SETTING = 1_000_000
-
-
-def validate_setting(name: str, value: float) -> None:
-    """Checks a rule's name and the value of its T, K or tau.
-
-    >>> validate_setting("comb_thresh", 0.1)
-    >>> validate_setting("comb_thresh", 1.5)
-    Traceback (most recent call last):
-    ValueError: comb_thresh: tau must be from 0 to 1, not 1.5
-
-    Args:
-        name: a key of `HEURISTICS`.
-        value: the Python number that its rule is to be made with.
-
-    Raises:
-        ValueError: the name is unknown, tau is outside 0 to 1, or T or K is not
-            a whole number from 1 to `LARGEST_SETTING`.
-    """
-    if name not in HEURISTICS:
-        names = ", ".join(HEURISTICS)
-        raise ValueError(f"heuristic must be one of {names}, not {name!r}")
-    field = dataclasses.fields(HEURISTICS[name])[0].name
-    if field == "tau":
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}: tau must be from 0 to 1, not {value}")
-    elif not (1 <= value <= LARGEST_SETTING and float(value).is_integer()):
-        raise ValueError(
-            f"{name}: {field} must be a whole number of at least 1 and at most "
-            f"{LARGEST_SETTING}, not {value}"
-        )

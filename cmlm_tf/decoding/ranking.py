@@ -48,7 +48,7 @@ def rank(log_probs: tf.Tensor, candidates: tf.Tensor) -> Ranking:
     log_probs = tf.maximum(log_probs, tf.float32.min)
     scores = tf.where(candidates, log_probs, -math.inf)
     ranked = tf.math.top_k(scores, k=tf.shape(scores)[1])
-    return Ranking(scores, ranked.values, ranked.indices, count(candidates))
+    return Ranking(scores, ranked.values, ranked.indices, count_true(candidates))
 
 
 def log_probs_by_rank(ranking: Ranking) -> tf.Tensor:
@@ -69,12 +69,12 @@ def log_probs_by_rank(ranking: Ranking) -> tf.Tensor:
     return tf.where(scores > tf.float32.min, scores, -math.inf)
 
 
-def select_best(ranking: Ranking, counts: tf.Tensor) -> tf.Tensor:
+def select_top(ranking: Ranking, counts: tf.Tensor) -> tf.Tensor:
     """Selects the best candidates of each row, at least one where there are any.
 
     >>> ranking = rank(tf.constant([[-2.0, -1.0, -3.0]]),
     ...                tf.constant([[True, True, True]]))
-    >>> select_best(ranking, tf.constant([2])).numpy().tolist()
+    >>> select_top(ranking, tf.constant([2])).numpy().tolist()
     [[True, True, False]]
 
     Args:
@@ -111,10 +111,10 @@ def largest_rank(met: tf.Tensor) -> tf.Tensor:
     return tf.reduce_max(tf.where(met, ranks, 0), axis=1)
 
 
-def count(mask: tf.Tensor) -> tf.Tensor:
+def count_true(mask: tf.Tensor) -> tf.Tensor:
     """Counts the True entries of each row of a bool `[rows, length]`.
 
-    >>> count(tf.constant([[True, False, True]])).numpy().tolist()
+    >>> count_true(tf.constant([[True, False, True]])).numpy().tolist()
     [2]
     """
     return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)

@@ -4,10 +4,7 @@ import dataclasses
 
 import tensorflow as tf
 
-from cmlm_tf.decoding.heuristics import HEURISTICS
-
-#: Stands in for the setting where a row uses another rule; every rule bears it.
-_HARMLESS = 1.0
+from cmlm_tf.decoding.heuristics import HEURISTICS, Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,12 +19,19 @@ class RowwiseHeuristic:
     rules: tf.Tensor
     settings: tf.Tensor
 
-    def __call__(self, log_probs, candidates, valid, iteration) -> tf.Tensor:
-        """Selects the positions that become observed."""
+    def __call__(
+        self,
+        log_probs: tf.Tensor,
+        candidates: tf.Tensor,
+        valid: tf.Tensor,
+        iteration: Number,
+    ) -> tf.Tensor:
+        """Selects the positions that become observed; see `Heuristic`."""
         selected = tf.zeros_like(candidates)
         for number, rule in enumerate(HEURISTICS.values()):
             asked = self.rules == number
-            settings = tf.where(asked, self.settings, _HARMLESS)
+            # Other rules' settings may be none of this one.
+            settings = tf.where(asked, self.settings, float(rule.default))
             choice = rule(settings)(log_probs, candidates, valid, iteration)
             selected |= choice & asked[:, tf.newaxis]
         return selected

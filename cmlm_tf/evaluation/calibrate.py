@@ -1,83 +1,91 @@
-"""Calibrates a student's speed on one text and checks the promises on another."""
+"""Calibrates a student's speed on one text and checks the promises on another.
 
+Kreutzer et al. (2020), section 4.2. The development set is decoded at each setting of
+the heuristic's grid; `cmlm_tf.translate.calibration` interpolates between them.
+"""
+
+import contextlib
 import dataclasses
 import hashlib
-import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from absl import logging
 
 from cmlm_tf.data.text_files import read_lines, require_text
-from cmlm_tf.errors import UserError
+from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.errors import UserError, span_inside
 from cmlm_tf.evaluation.speed import speed_of
-from cmlm_tf.evaluation.speed_search import find_settings, out_of_reach, reachable
+from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.translate.calibration import (
     CALIBRATION_FILE,
+    FEW_LINES,
+    KEY_FIELDS,
+    Point,
+    SpeedTable,
     check_replacement,
+    rising_points,
     save_table,
 )
 from cmlm_tf.translate.options import UnmaskingOptions
-from cmlm_tf.translate.speed_table import FEW_LINES, KEY_FIELDS, SpeedTable
 from cmlm_tf.translate.translator import Translator
-
-
-@dataclasses.dataclass(frozen=True)
-class Promise:
-    """A speed that was promised and what came of it, in tokens per iteration.
-
-    Attributes:
-        target: the speed that was asked for.
-        setting: T, K or tau.
-        promised: the speed by the calibration; of K and T, which are whole
-            numbers, the nearest to the target that there is.
-        measured: the speed on the text of the check, or None.
-    """
-
-    target: float
-    setting: float
-    promised: float
-    measured: float | None = None
-
-    @property
-    def error(self) -> float:
-        """How far the promise was off."""
-        assert self.measured is not None
-        return abs(self.measured - self.promised)
+from cmlm_tf.utils.files import remove_leftovers
+from cmlm_tf.utils.json_files import json_hash, read_json, write_json
+from cmlm_tf.utils.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationReport:
-    """What `calibrate` found, and how.
+    """What `calibrate` stored, and how; speeds are in tokens per iteration.
 
     Attributes:
-        heuristic: whose settings these are.
+        table: what was measured.
         num_decodings: how often the development set was decoded.
-        promises: one for each target that can be reached.
-        out_of_reach: names the other targets and the limit; empty without any.
+        targets: the speeds that were asked for.
+        found: each setting's speed on the text of the check, if there was one.
     """
 
-    heuristic: str
+    table: SpeedTable
     num_decodings: int
-    promises: tuple[Promise, ...]
-    out_of_reach: str = ""
+    targets: tuple[float, ...]
+    found: Mapping[float, float] = dataclasses.field(default_factory=dict)
+
+    def promises(self) -> list[tuple[float, Point]]:
+        """Returns the targets that can be reached, and what is promised for them."""
+        low, high = self.table.span
+        reached = [target for target in self.targets if low <= target <= high]
+        return [(target, self.table.promise(target)) for target in reached]
+
+    def out_of_reach(self) -> str:
+        """Names the other targets and the limits; empty without any."""
+        low, high = self.table.span
+        missed = [f"{t:g}" for t in self.targets if not low <= t <= high]
+        if not missed:
+            return ""
+        return (
+            f"target_speedup {', '.join(missed)}: on this text "
+            f"{self.table.heuristic} gives speeds {span_inside(low, high)}"
+        )
 
     def __str__(self) -> str:
         """Returns a Markdown table and lines on the errors and the work."""
         lines = [
-            f"| target | {self.heuristic} | promised | measured |",
+            f"| target | {self.table.heuristic} | promised | measured |",
             "|-------:|-------:|-------:|-------:|",
         ]
-        for p in self.promises:
-            measured = "-" if p.measured is None else f"{p.measured:.2f}"
-            cells = f"{p.target:g} | {p.setting:.4g} | {p.promised:.2f} | {measured}"
-            lines.append(f"| {cells} |")
-        errors = [p.error for p in self.promises if p.measured is not None]
+        errors = []
+        for target, (promised, setting) in self.promises():
+            measured = self.found.get(setting)
+            if measured is not None:
+                errors.append(abs(measured - promised))
+            shown = "-" if measured is None else f"{measured:.2f}"
+            lines.append(f"| {target:g} | {setting:.4g} | {promised:.2f} | {shown} |")
         if errors:
-            mean = sum(errors) / len(errors)
             lines.append(
-                f"difference in tokens per iteration: {mean:.2f} on average, "
-                f"{max(errors):.2f} at most"
+                "difference in tokens per iteration: "
+                f"{sum(errors) / len(errors):.2f} on average, {max(errors):.2f} at most"
             )
         lines.append(f"decodings of the development set: {self.num_decodings}")
         return "\n".join(lines)
@@ -92,7 +100,10 @@ def calibrate(
     test: str | os.PathLike[str] | None = None,
     replace: bool = False,
 ) -> CalibrationReport:
-    """Finds the settings of target speeds and stores them in the model directory.
+    """Measures speeds and stores their settings in the model directory.
+
+    If it is interrupted, the next call with the same text and options decodes nothing
+    that was decoded before.
 
     Args:
         translator: of the student in `model_dir`.
@@ -105,45 +116,87 @@ def calibrate(
         replace: whether the table may take the place of one from more lines.
 
     Raises:
-        UserError: no target can be reached, a file is missing or damaged or cannot
-            be written, or there is a table from more lines; nothing is stored then.
+        UserError: a file is missing or damaged or cannot be written, or there is a
+            table from more lines; nothing is decoded then.
     """
     lines, test_lines = _read(dev), _read(test) if test is not None else None
     key = {name: getattr(options, name) for name in KEY_FIELDS}
-    # Fails before the work, not after it.
     check_replacement(model_dir, key, None if replace else len(lines))
-    if are_few := len(lines) < FEW_LINES:
+    if len(lines) < FEW_LINES:
         logging.warning("%d lines are few: other text will differ", len(lines))
-    count = 0
-
-    def measure(setting: float) -> float:
-        nonlocal count
-        count += 1
-        speed = _measure(translator, lines, options, setting)
-        note = "decoding %d: %s %g gives %.3f tokens per iteration"
-        logging.info(note, count, options.heuristic, setting, speed)
-        return speed
-
-    points = find_settings(measure, options.heuristic, targets, jumps=are_few)
-    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    measured = _Measured(translator, model_dir, options)
+    grid = HEURISTICS[options.heuristic].grid
+    points = rising_points(options.heuristic, measured.speeds(lines, grid))
+    digest = _text_hash(lines)
     table = SpeedTable(**key, points=points, num_lines=len(lines), text_sha256=digest)
     save_table(model_dir, table)
     logging.info("stored in %s", os.path.join(model_dir, CALIBRATION_FILE))
-    promises = [_promise(table, target) for target in reachable(points, targets)]
+    report = CalibrationReport(table, measured.num_decodings, tuple(targets))
     if test_lines is not None:
-        promises = [
-            dataclasses.replace(
-                p, measured=_measure(translator, test_lines, options, p.setting)
-            )
-            for p in promises
-        ]
-    missed = out_of_reach(points, options.heuristic, targets)
-    return CalibrationReport(options.heuristic, count, tuple(promises), missed)
+        settings = [point.setting for _, point in report.promises()]
+        found = measured.speeds(test_lines, settings)
+        report = dataclasses.replace(report, found=found)
+    measured.forget()
+    return report
 
 
-def _promise(table: SpeedTable, target: float) -> Promise:
-    point = table.promise(target)
-    return Promise(target, point.setting, point.speedup)
+class _Measured:
+    """Measures speeds; a file in the model directory keeps each until `forget`.
+
+    Attributes:
+        num_decodings: how often a text was decoded.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        model_dir: str | os.PathLike[str],
+        options: UnmaskingOptions,
+    ):
+        self._translator, self._options = translator, options
+        self._weights = read_description(model_dir)["weights_sha256"]
+        self.num_decodings = 0
+        # Other ways of decoding may be calibrated at the same time.
+        way = json_hash([getattr(options, name) for name in KEY_FIELDS])[:8]
+        self._path = Path(model_dir) / f"calibration.unfinished.{way}.json"
+        remove_leftovers(self._path)
+        kept = read_json(self._path) if self._path.exists() else {}
+        self._kept = kept if isinstance(kept, dict) else {}
+
+    def speeds(
+        self, lines: Sequence[str], settings: Sequence[float]
+    ) -> dict[float, float]:
+        """Returns the speed of each setting, and shows what is left to decode."""
+        text = _text_hash(lines)
+        keys = {s: json_hash([self._weights, self._at(s), text]) for s in settings}
+        missing = [s for s in keys if not isinstance(self._kept.get(keys[s]), float)]
+        done = len(keys) - len(missing)
+        counter = Progress(len(keys), "decodings", self._options.heuristic, done)
+        with contextlib.closing(counter):
+            for setting in missing:
+                self._kept[keys[setting]] = self._decode(lines, setting)
+                write_json(self._path, self._kept)
+                counter.advance()
+        return {setting: self._kept[keys[setting]] for setting in keys}
+
+    def _at(self, setting: float) -> dict[str, Any]:
+        return dataclasses.asdict(self._options) | {"setting": float(setting)}
+
+    def _decode(self, lines: Sequence[str], setting: float) -> float:
+        options = UnmaskingOptions(**self._at(setting))
+        translations = self._translator.translate(lines, options, warn=False)
+        self.num_decodings += 1
+        speed = speed_of(translations).slowest
+        note = "%s %g gives %.3f tokens per iteration"
+        logging.info(note, options.heuristic, setting, speed)
+        return speed
+
+    def forget(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+def _text_hash(lines: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _read(path: str | os.PathLike[str]) -> list[str]:
@@ -152,34 +205,3 @@ def _read(path: str | os.PathLike[str]) -> list[str]:
     if not any(map(str.strip, lines)):
         raise UserError(f"{path}: all lines are blank")
     return lines
-
-
-def _measure(
-    translator: Translator,
-    lines: Sequence[str],
-    options: UnmaskingOptions,
-    setting: float,
-) -> float:
-    options = dataclasses.replace(options, setting=setting)
-    return speed_of(translator.translate(lines, options, warn=False)).slowest
-
-
-def parse_targets(texts: Sequence[str]) -> list[float]:
-    """Reads target speeds.
-
-    >>> parse_targets(["2", "3.5"])
-    [2.0, 3.5]
-
-    Args:
-        texts: the numbers as text.
-
-    Raises:
-        UserError: there is none, or one is no number above 0.
-    """
-    try:
-        targets = [float(text) for text in texts]
-    except ValueError as error:
-        raise UserError(f"target_speedup: {error}") from error
-    if not targets or not all(0 < target < math.inf for target in targets):
-        raise UserError("target_speedup: must be numbers above 0")
-    return targets

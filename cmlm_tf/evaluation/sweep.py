@@ -4,21 +4,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
 from cmlm_tf.evaluation.speed import speed_of
 from cmlm_tf.evaluation.table import QualitySpeedRow
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translate.results import Translation
 from cmlm_tf.translate.translator import Translator
-
-#: What the setting of each heuristic is called in the paper.
-SETTING_SYMBOLS = {
-    "mask_predict": "T",
-    "fixed_k": "K",
-    "thresh": "tau",
-    "comb_thresh": "tau",
-    "fcomb_thresh": "tau",
-}
 
 _WARM_UP_SENTENCES = 8
 
@@ -104,5 +96,5 @@ def describe(options: UnmaskingOptions | BeamOptions) -> tuple[str, str]:
     if isinstance(options, BeamOptions):
         size = options.beam_size
         return "teacher", "greedy" if size == 1 else f"beam {size}"
-    symbol = SETTING_SYMBOLS[options.heuristic]
+    symbol = HEURISTICS[options.heuristic].symbol
     return options.heuristic, f"{symbol}={options.setting:g}"

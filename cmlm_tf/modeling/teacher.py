@@ -117,28 +117,27 @@ class AutoregressiveTransformer(Transformer):
         Returns:
             float32 raw logits `[sentences, beam, vocab_size]` and the new cache.
         """
-        positions = tf.zeros_like(ids) + time
-        x = self.embedding(ids, positions)
+        x = self.embedding(ids, tf.zeros_like(ids) + time)
         allowed = self._ancestry(ancestors, time)
         memory_allowed = cache.source_valid[:, None, None, :]
         targets = []
-        for layer, (keys, values), (old_keys, old_values) in zip(
+        for layer, memory, old in zip(
             self.decoder.layers, cache.memory, cache.targets, strict=True
         ):
 
-            def attend_self(q, k, v, old_keys=old_keys, old_values=old_values):
-                all_keys = _append(old_keys, k, time, growing)
-                all_values = _append(old_values, v, time, growing)
-                targets.append((all_keys, all_values))
-                return attend(q, _pool(all_keys), _pool(all_values), allowed)
+            def attend_self(q, k, v, old=old):
+                keys, values = (
+                    _append(x, new, time, growing)
+                    for x, new in zip(old, (k, v), strict=True)
+                )
+                targets.append((keys, values))
+                return attend(q, _pool(keys), _pool(values), allowed)
 
-            x = layer(
-                x,
-                attend_self=attend_self,
-                attend_memory=lambda q, k=keys, v=values: attend(
-                    q, k, v, memory_allowed
-                ),
-            )
+            def attend_memory(q, memory=memory):
+                keys, values = memory
+                return attend(q, keys, values, memory_allowed)
+
+            x = layer(x, attend_self=attend_self, attend_memory=attend_memory)
         logits = self.embedding.logits(self.decoder.norm(x))
         return logits, cache._replace(targets=targets)
 

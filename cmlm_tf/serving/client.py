@@ -6,18 +6,14 @@ import dataclasses
 import functools
 import itertools
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cmlm_tf.data.text_files import line_writer, read_lines, unbroken
-from cmlm_tf.errors import UserError, needs_extra
-from cmlm_tf.serving.rest_client import RestClient
-from cmlm_tf.serving.wire import Refused, Unavailable
+from cmlm_tf.errors import UserError
+from cmlm_tf.serving.grpc_client import GrpcClient, RequestError
 from cmlm_tf.utils.progress import Progress
 from cmlm_tf.utils.streams import stdin_path
-
-PROTOCOLS = ("grpc", "rest")
 
 #: A host's name, its IPv4 address or its IPv6 address in brackets, and a port.
 _SERVER = re.compile(r"(?:[^\s/:\[\]]+|\[[^\s/\[\]]+\]):([0-9]{1,5})")
@@ -26,9 +22,6 @@ _LARGEST_PORT = 2**16 - 1
 #: Characters of a line; no model takes so many.
 LONGEST_LINE = 100_000
 
-#: Seconds before the second try; each further one waits twice as long.
-_FIRST_WAIT = 0.1
-
 
 @dataclasses.dataclass(frozen=True)
 class Calling:
@@ -36,25 +29,22 @@ class Calling:
 
     Attributes:
         server: `host:port`.
-        protocol: `grpc` or `rest`.
         model: the name under which the server has the model.
         batch_size: lines of a request.
         concurrency: requests under way at a time.
         deadline: seconds for a request, its repetitions included.
-        retries: how often a request is sent again while the server is unavailable.
+        retries: how often gRPC sends a request again while the server is
+            unavailable; more than 4 count as 4.
     """
 
     server: str
-    protocol: str = "grpc"
     model: str = "student"
     batch_size: int = 16
     concurrency: int = 4
     deadline: float = 60.0
-    retries: int = 5
+    retries: int = 4
 
     def __post_init__(self):
-        if self.protocol not in PROTOCOLS:
-            raise UserError(f"protocol must be one of {', '.join(PROTOCOLS)}")
         parts = _SERVER.fullmatch(self.server)
         if not parts or not 0 < int(parts[1]) <= _LARGEST_PORT:
             raise UserError(
@@ -92,10 +82,12 @@ def translate_file(
     source = source or stdin_path()
     counter = Progress(None, "lines", "translating")
     with (
-        _connect(calling) as client,
+        GrpcClient(
+            calling.server, calling.model, calling.deadline, calling.retries
+        ) as client,
         line_writer(output) as write,
     ):
-        send = functools.partial(_send, calling, client.translate, options, source)
+        send = functools.partial(_send, client, calling.server, options, source)
         lines = _checked(read_lines(source), source)
         for translations in in_order(
             send, _batches(lines, calling.batch_size), calling.concurrency
@@ -104,14 +96,6 @@ def translate_file(
                 write(unbroken(translation))
             counter.advance(len(translations))
     counter.close()
-
-
-def _connect(calling: Calling) -> Any:
-    if calling.protocol == "rest":
-        return RestClient(calling.server, calling.model)
-    with needs_extra("serving"):
-        from cmlm_tf.serving.grpc_client import GrpcClient
-    return GrpcClient(calling.server, calling.model)
 
 
 def in_order(
@@ -171,33 +155,24 @@ def _lines(numbers: Sequence[int]) -> str:
 
 
 def _send(
-    calling: Calling,
-    translate: Callable,
+    client: GrpcClient,
+    server: str,
     options: dict[str, Any],
     source: str,
     batch: tuple[int, Sequence[str]],
 ) -> list[str]:
-    """Sends a batch, again while the server is unavailable."""
+    """Sends a batch, the number of its first line and the lines."""
     first, lines = batch
-    end, wait = time.monotonic() + calling.deadline, _FIRST_WAIT
-    every = list(range(first, first + len(lines)))
-    for tries_left in range(calling.retries, -1, -1):
-        left = end - time.monotonic()
-        try:
-            translations = translate(lines, options, timeout=max(left, 0.001))
-        except Refused as error:
-            guilty = [first + row for row in error.error.rows] or every
-            more = " and more" if error.error.has_more else ""
-            where = f"{source}, {_lines(guilty)}{more}"
-            raise UserError(f"{where}: {error}") from error
-        except Unavailable as error:
-            if not tries_left or time.monotonic() + wait >= end:
-                raise UserError(f"{calling.server}: unavailable: {error}") from error
-            time.sleep(wait)
-            wait *= 2
-        else:
-            if len(translations) != len(lines):
-                came = f"{len(translations)} translations came back"
-                raise UserError(f"{source}, {_lines(every)}: {came}")
-            return translations
-    raise AssertionError("not reached")
+    every = range(first, first + len(lines))
+    try:
+        translations = client.translate(lines, options)
+    except RequestError as error:
+        if error.is_unavailable:
+            raise UserError(f"{server}: unavailable: {error}") from error
+        guilty = [first + row for row in error.rows] or every
+        more = " and more" if error.has_more else ""
+        raise UserError(f"{source}, {_lines(guilty)}{more}: {error}") from error
+    if len(translations) != len(lines):
+        came = f"{len(translations)} translations came back"
+        raise UserError(f"{source}, {_lines(every)}: {came}")
+    return translations

@@ -28,14 +28,14 @@ class Gaps(NamedTuple):
     Attributes:
         segments: string `[batch, (segments)]`, the given text around the gaps.
         given: int32 `[batch, (subwords)]`, ids of the given text.
-        places: int32 `[batch, (subwords)]`, the segment of each, from 0.
+        ends: int32 `[batch, segments]`, the given subwords up to a segment's end.
         num_given: int32 `[batch]`.
         num_gaps: int32 `[batch]`.
     """
 
     segments: tf.RaggedTensor
     given: tf.RaggedTensor
-    places: tf.RaggedTensor
+    ends: tf.Tensor
     num_given: tf.Tensor
     num_gaps: tf.Tensor
 
@@ -47,29 +47,23 @@ class Gaps(NamedTuple):
         """
         lengths = tf.range(1, tf.shape(logits)[1] + 1)
         least = (self.num_given + self.num_gaps)[:, tf.newaxis]
-        fits = (lengths == least) | (
-            (lengths > least) & (self.num_gaps > 0)[:, tf.newaxis]
-        )
+        has_gaps = (self.num_gaps > 0)[:, tf.newaxis]
+        fits = (lengths == least) | ((lengths > least) & has_gaps)
         return tf.where(fits, logits, float("-inf"))
 
-    def widths(self, lengths: tf.Tensor) -> tf.Tensor:
-        """Shares out the subwords that are missing.
+    def _filled(self, lengths: tf.Tensor, gaps: tf.Tensor) -> tf.Tensor:
+        """Counts the subwords in the first gaps: `[batch, candidates, numbers]`.
 
         Args:
             lengths: int32 `[batch, candidates]`, 0 where there is no candidate.
-
-        Returns:
-            int32 `[batch, candidates, segments]`, the gap in front of each
-            segment, 0 in front of the first.
+            gaps: int32 `[batch or 1, numbers]`, how many gaps count.
         """
-        missing = tf.maximum(lengths - self.num_given[:, tf.newaxis], 0)
-        missing = missing[:, :, tf.newaxis]
-        num_gaps = self.num_gaps[:, tf.newaxis, tf.newaxis]
-        gap = tf.range(tf.reduce_max(self.num_gaps) + 1) - 1
-        share = missing // tf.maximum(num_gaps, 1)
-        left_over = missing % tf.maximum(num_gaps, 1)
-        widths = share + tf.cast(gap < left_over, tf.int32)
-        return tf.where((gap >= 0) & (gap < num_gaps), widths, 0)
+        missing = tf.maximum(lengths - self.num_given[:, tf.newaxis], 0)[
+            ..., tf.newaxis
+        ]
+        num_gaps = tf.maximum(self.num_gaps, 1)[:, tf.newaxis, tf.newaxis]
+        gaps = gaps[:, tf.newaxis]
+        return missing // num_gaps * gaps + tf.minimum(missing % num_gaps, gaps)
 
     def initial_ids(self, lengths: tf.Tensor) -> tf.Tensor:
         """Puts the given subwords in their places, MASK in the gaps.
@@ -81,19 +75,16 @@ class Gaps(NamedTuple):
             int32 `[batch, candidates, length]`, PAD behind the end.
         """
         longest = tf.reduce_max(lengths)
-        moved = tf.cumsum(self.widths(lengths), axis=2)
         given = self.given.to_tensor(PAD_ID, shape=[None, None])
-        places = self.places.to_tensor(0, shape=[None, None])
-        # [batch, candidates, segments] -> [batch, candidates, subwords]
-        candidates = tf.shape(lengths)[1]
-        at = tf.tile(places[:, tf.newaxis], [1, candidates, 1])
-        at = tf.range(tf.shape(given)[1]) + tf.gather(moved, at, batch_dims=2)
-        # A subword stands where its position is; no two have the same.
-        is_there = at[..., tf.newaxis] == tf.range(longest)
-        is_there &= (given != PAD_ID)[:, tf.newaxis, :, tf.newaxis]
-        ids = tf.where(is_there, given[:, tf.newaxis, :, tf.newaxis], 0)
-        ids = tf.reduce_sum(ids, axis=2)
-        ids = tf.where(tf.reduce_any(is_there, axis=2), ids, MASK_ID)
+        number = tf.range(tf.shape(given)[1])
+        is_behind = self.ends[..., tf.newaxis] <= number
+        gaps_before = tf.reduce_sum(tf.cast(is_behind, tf.int32), axis=1)
+        place = number + self._filled(lengths, gaps_before)
+        # [batch, candidates, subwords, length]; no two subwords have the same place.
+        is_there = place[..., tf.newaxis] == tf.range(longest)
+        ids = tf.where(is_there, given[:, tf.newaxis, :, tf.newaxis], PAD_ID)
+        ids = tf.reduce_max(ids, axis=2)
+        ids = tf.where(ids > PAD_ID, ids, MASK_ID)
         return tf.where(tf.sequence_mask(lengths, longest), ids, PAD_ID)
 
     def begins_word(self, lengths: tf.Tensor) -> tf.Tensor:
@@ -105,22 +96,14 @@ class Gaps(NamedTuple):
         Returns:
             bool `[batch, candidates, length]`.
         """
-        widths = self.widths(lengths)
-        numbers = tf.range(tf.shape(widths)[2])
-        # Subwords in front of each gap: those given, and those of other gaps.
-        places = self.places.to_tensor(tf.int32.max, shape=[None, None])
-        is_before = places[..., tf.newaxis] < numbers
-        given = tf.reduce_sum(tf.cast(is_before, tf.int32), axis=1)
-        first = given[:, tf.newaxis] + tf.cumsum(widths, axis=2, exclusive=True)
-        follows = _ends_blank(self._in_front()).to_tensor(False)
-        wanted = follows[:, tf.newaxis] & (widths > 0)
+        gaps = tf.range(tf.shape(self.ends)[1])[tf.newaxis]
+        first = self.ends[:, tf.newaxis] + self._filled(lengths, gaps)
+        blank = _ends_blank(self.segments.flat_values)
+        blank = self.segments.with_flat_values(blank).to_tensor(False)
+        wanted = blank & (gaps < self.num_gaps[:, tf.newaxis])
+        wanted = wanted[:, tf.newaxis] & (lengths > 0)[..., tf.newaxis]
         first = tf.where(wanted, first, -1)[..., tf.newaxis]
         return tf.reduce_any(first == tf.range(tf.reduce_max(lengths)), axis=2)
-
-    def _in_front(self) -> tf.RaggedTensor:
-        """Returns the segment in front of each gap: `[batch, (segments)]`."""
-        texts = tf.concat([[""], self.segments.flat_values[:-1]], axis=0)
-        return self.segments.with_flat_values(texts)
 
     def join(
         self, subwords: ServedSubwords, ids: tf.Tensor, lengths: tf.Tensor
@@ -141,28 +124,26 @@ class Gaps(NamedTuple):
         lengths = lengths[:, tf.newaxis]
         initial = self.initial_ids(lengths)[:, 0]
         written = tf.boolean_mask(ids[:, : tf.shape(initial)[1]], initial == MASK_ID)
-        # The first segment has no gap in front of it, but a width of 0.
-        widths = tf.RaggedTensor.from_tensor(
-            self.widths(lengths)[:, 0], lengths=self.num_gaps + 1
-        )
+        filled = self._filled(lengths, tf.range(tf.shape(self.ends)[1])[tf.newaxis])
+        # [batch, segments], the gap in front of each; the first has none.
+        widths = filled[:, 0] - tf.pad(filled[:, 0, :-1], [[0, 0], [1, 0]])
+        widths = tf.RaggedTensor.from_tensor(widths, lengths=self.num_gaps + 1)
         gaps = tf.RaggedTensor.from_row_lengths(written, widths.flat_values)
-        texts = self._with_spaces(_decode_inside(subwords, gaps))
-        texts += self.segments.flat_values
-        return tf.strings.reduce_join(self.segments.with_flat_values(texts), axis=1)
+        texts = self._without_double_spaces(_decode_inside(subwords, gaps))
+        texts = self.segments.with_flat_values(texts + self.segments.flat_values)
+        return tf.strings.reduce_join(texts, axis=1)
 
-    def _with_spaces(self, texts: tf.Tensor) -> tf.Tensor:
-        """Takes a gap's first space away where the text in front of it has one.
+    def _without_double_spaces(self, texts: tf.Tensor) -> tf.Tensor:
+        """Takes a gap's first space away at a text's start and behind white space.
 
         Args:
             texts: string `[all segments]`, of the gap in front of each.
         """
         numbers = tf.ragged.range(self.segments.row_lengths()).flat_values
-        before = self._in_front().flat_values
-        # The start of a text is like a blank; an empty segment elsewhere is not.
-        before = tf.where(numbers == 1, " ", "") + before
-        follows_blank = _ends_blank(before)
+        in_front = tf.concat([[""], self.segments.flat_values[:-1]], axis=0)
+        is_start = (numbers == 1) & (in_front == "")
         stripped = tf.strings.regex_replace(texts, "^ ", "")
-        return tf.where(follows_blank, stripped, texts)
+        return tf.where(is_start | _ends_blank(in_front), stripped, texts)
 
 
 def read_gaps(
@@ -184,28 +165,32 @@ def read_gaps(
     segments = tf.strings.split(
         after([check_utf8(partial, name), mark], partial), MASK_PIECE
     )
-    follows = tf.ragged.range(segments.row_lengths(), dtype=tf.int64).flat_values > 0
+    follows = tf.ragged.range(segments.row_lengths()).flat_values > 0
     ids = subwords.tokenize(tf.where(follows, _MARK, "") + segments.flat_values)
-    start = tf.where(follows, _MARK_LENGTH, 0)
-    place = tf.ragged.range(tf.cast(ids.row_lengths(), tf.int32))
-    ids = tf.ragged.boolean_mask(ids, place >= start[:, tf.newaxis])
-    ids = segments.with_flat_values(ids)
-    places = _segment_numbers(ids)
-    given, places = ids.merge_dims(1, 2), places.merge_dims(1, 2)
+    # [all segments, (subwords)], without the mark
+    start = tf.where(follows, tf.constant(_MARK_LENGTH, tf.int64), 0)
+    number = tf.ragged.range(ids.row_lengths()).flat_values
+    is_given = number >= tf.gather(start, ids.value_rowids())
+    sizes = segments.with_flat_values(tf.cast(ids.row_lengths() - start, tf.int32))
+    num_given = tf.reduce_sum(sizes, axis=1)
+    given = tf.boolean_mask(ids.flat_values, is_given)
     num_gaps = tf.cast(segments.row_lengths(), tf.int32) - 1
-    num_given = tf.cast(given.row_lengths(), tf.int32)
     fits = require(
         num_given + num_gaps <= longest,
         f"{name}: more than {longest} subwords, one a gap",
     )
-    return Gaps(segments, given, places, after([fits], num_given), num_gaps)
-
-
-def _ends_blank(texts):
-    """Tells which strings, dense or ragged, end in white space."""
-    return tf.ragged.map_flat_values(
-        tf.strings.regex_full_match, texts, f"(?s).*{BLANK}"
+    return Gaps(
+        segments,
+        tf.RaggedTensor.from_row_lengths(given, num_given),
+        tf.cumsum(sizes.to_tensor(), axis=1),
+        after([fits], num_given),
+        num_gaps,
     )
+
+
+def _ends_blank(texts: tf.Tensor) -> tf.Tensor:
+    """Tells which strings end in white space."""
+    return tf.strings.regex_full_match(texts, f"(?s).*{BLANK}")
 
 
 def _decode_inside(subwords: ServedSubwords, ids: tf.RaggedTensor) -> tf.Tensor:
@@ -214,13 +199,6 @@ def _decode_inside(subwords: ServedSubwords, ids: tf.RaggedTensor) -> tf.Tensor:
     marks = subwords.tokenizer.tokenize(tf.fill([ids.nrows()], _MARK))
     texts = subwords.decode_ragged(tf.concat([marks, ids], axis=1))
     return tf.strings.regex_replace(texts, f"^{_MARK}", "")
-
-
-def _segment_numbers(ids: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Replaces each id of `[batch, (segments), (ids)]` by its segment's number."""
-    numbers = tf.ragged.range(tf.cast(ids.row_lengths(), tf.int32)).flat_values
-    repeated = tf.repeat(numbers, ids.values.row_lengths())
-    return ids.with_flat_values(repeated)
 
 
 def check_mark(subwords: ServedSubwords) -> None:

@@ -27,8 +27,7 @@ from cmlm_tf.serving.warmup import (
     every_signature,
     write_warmup,
 )
-from cmlm_tf.translate.calibration import load_calibration
-from cmlm_tf.translate.speed_table import SpeedTable
+from cmlm_tf.translate.calibration import SpeedTable, load_calibration
 from cmlm_tf.utils.files import check_parents, new_folder
 
 #: Length candidates that a request may ask for, unless the export says otherwise.

@@ -9,13 +9,13 @@ from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
 from cmlm_tf.errors import span_inside
 from cmlm_tf.serving.checks import after, require
 from cmlm_tf.serving.speed_tables import find_settings
-from cmlm_tf.translate.options import SETTINGS, UnmaskingOptions
-from cmlm_tf.translate.speed_table import SpeedTable
+from cmlm_tf.translate.calibration import SpeedTable
+from cmlm_tf.translate.options import UnmaskingOptions
 
 _DEFAULTS = UnmaskingOptions()
 
 #: What stands for a setting and a speed that are not given, as NaN does, too; JSON
-#: has no NaN. Without a setting the heuristic has that of `bin/decode.py`.
+#: has no NaN. Without a setting the heuristic has its default.
 NO_SETTING, NO_SPEED = -1.0, 0.0
 #: Value of each optional input where a request does not give it.
 OPTIONS: dict[str, Any] = {
@@ -32,9 +32,6 @@ DTYPES = {
     "length_beam": tf.int32,
     "max_iterations": tf.int32,
 }
-
-_IS_TAU = [SETTINGS[name][0] == "tau" for name in HEURISTICS]
-_OWN_SETTINGS = [float(SETTINGS[name][1]) for name in HEURISTICS]
 
 
 class Request(NamedTuple):
@@ -65,6 +62,22 @@ def option_specs() -> dict[str, tf.TensorSpec]:
 def option_defaults() -> dict[str, tf.Tensor]:
     """Returns the defaults as tensors `[1]`, good for a batch of any size."""
     return {name: tf.constant([OPTIONS[name]], DTYPES[name]) for name in OPTIONS}
+
+
+def request_inputs(
+    texts: Sequence[str], options: dict[str, Any]
+) -> dict[str, list[Any]]:
+    """Returns all inputs of a request, each with one value for each text.
+
+    The default of an input is one value, and a server that merges requests into
+    batches cannot merge it with the values of several texts.
+
+    >>> inputs = request_inputs(["a", "b"], {"heuristic": "thresh", "setting": 0.5})
+    >>> inputs["text"], inputs["setting"], inputs["length_beam"]
+    (['a', 'b'], [0.5, 0.5], [5, 5])
+    """
+    chosen = {**OPTIONS, **options}
+    return {"text": list(texts), **{n: [v] * len(texts) for n, v in chosen.items()}}
 
 
 def read_request(
@@ -116,41 +129,26 @@ def _settings(rows, rules, tables) -> tuple[tf.Tensor, list[tf.Operation]]:
     settings, targets = rows["setting"], rows["target_speedup"]
     has_setting = ~tf.math.is_nan(settings) & (settings != NO_SETTING)
     has_target = ~tf.math.is_nan(targets) & (targets != NO_SPEED)
-    found = find_settings(tables, targets, rules, rows["length_beam"])
-    own = tf.gather(tf.constant(_OWN_SETTINGS), rules)
-    settings = tf.where(has_setting, settings, own)
+    calibrated, found = find_settings(tables, targets, rules, rows["length_beam"])
+    defaults = [float(rule.default) for rule in HEURISTICS.values()]
+    settings = tf.where(has_setting, settings, tf.gather(defaults, rules))
     checks = [
         require(
             ~(has_setting & has_target), "target_speedup: give it or setting, not both"
         ),
-        require(
-            found.has_table | ~has_target,
-            f"target_speedup: {_what_is_calibrated(tables)}",
-        ),
-        require(
-            found.is_inside | ~found.has_table | ~has_target,
-            f"target_speedup: must be {_what_was_measured(tables)}",
-        ),
+        require(found | ~has_target, f"target_speedup: {_what_is_calibrated(tables)}"),
     ]
-    return tf.where(has_target, found.settings, settings), checks
+    return tf.where(has_target & found, calibrated, settings), checks
 
 
 def _what_is_calibrated(tables: Sequence[SpeedTable]) -> str:
     if not tables:
         return "the model was not calibrated"
-    return "calibrated only for " + "; ".join(map(_way, tables))
-
-
-def _what_was_measured(tables: Sequence[SpeedTable]) -> str:
-    return "; ".join(
-        f"{span_inside(table.points[0].speedup, table.points[-1].speedup)} for "
-        f"{_way(table)}"
+    return "calibrated only for " + "; ".join(
+        f"{table.heuristic} with length_beam {table.length_beam} "
+        f"{span_inside(*table.span)}"
         for table in tables
     )
-
-
-def _way(table: SpeedTable) -> str:
-    return f"{table.heuristic} with length_beam {table.length_beam}"
 
 
 def _for_each_row(name, value, batch_size) -> tf.Tensor:
@@ -160,17 +158,14 @@ def _for_each_row(name, value, batch_size) -> tf.Tensor:
     return tf.broadcast_to(after([check], value), [batch_size])
 
 
-def _check_settings(rules, settings) -> list[tf.Operation]:
-    is_tau = tf.gather(tf.constant(_IS_TAU), rules)
-    is_whole = tf.floor(settings) == settings
-    is_count = is_whole & (settings >= 1) & (settings <= LARGEST_SETTING)
-    return [
-        require(
-            ~is_tau | ((settings >= 0) & (settings <= 1)),
-            "setting: tau must be from 0 to 1",
-        ),
-        require(
-            is_tau | is_count,
-            f"setting: T and K must be whole numbers from 1 to {LARGEST_SETTING}",
-        ),
-    ]
+def _check_settings(rules: tf.Tensor, settings: tf.Tensor) -> list[tf.Operation]:
+    """Checks each row's setting by its rule, as `Heuristic.check` does."""
+    checks = []
+    for number, rule in enumerate(HEURISTICS.values()):
+        low, high = rule.limits
+        fits = (settings >= low) & (settings <= high)
+        if rule.is_whole:
+            fits &= tf.floor(settings) == settings
+        message = f"setting: {rule.requirement()}"
+        checks.append(require((rules != number) | fits, message))
+    return checks

@@ -19,7 +19,7 @@ from cmlm_tf.serving.requests import (
     read_request,
 )
 from cmlm_tf.serving.text import Encoded, ServedSubwords
-from cmlm_tf.translate.speed_table import SpeedTable
+from cmlm_tf.translate.calibration import SpeedTable
 
 Tensors = dict[str, tf.Tensor]
 
@@ -51,6 +51,11 @@ class ServedStudent:
         self.max_length_beam, self.tables = max_length_beam, tables
         self.subwords, self.engine = subwords, engine
         self.max_length = student.config.max_length
+        # What signatures have in common is traced once.
+        self._read = tf.function(self._read_text, autograph=False)
+        self._request = tf.function(self._read_options, autograph=False)
+        self._start = tf.function(engine.start, autograph=False)
+        self._decode = tf.function(self._decode_source, autograph=False)
 
     def translate(self, text: tf.Tensor, options: Tensors) -> Tensors:
         """Translates texts, string `[batch]`."""
@@ -77,7 +82,7 @@ class ServedStudent:
     def decode_ids(self, ids: tf.Tensor, options: Tensors) -> Tensors:
         """Translates subword ids, int32 `[batch, length]`, PAD behind the end."""
         ids = _not_empty(ids, "ids")
-        request = self._request(ids, options)
+        request = self._request(tf.shape(ids)[0], options)
         source = self.subwords.check_ids(ids, "ids", self.max_length - 1)
         result = self._decode(source, request)
         return {"ids": _best(result, result.token_ids), **_summary(result)}
@@ -105,7 +110,7 @@ class ServedStudent:
         check = require(
             (source.lengths > 0) | ~has_target, "text: blank, but partial is not"
         )
-        cache, logits = self.engine.start(source.with_end())
+        cache, logits = self._start(source.with_end())
         is_empty = after([check], ~has_target)
         lengths = asked_lengths(gaps.possible(logits), is_empty, request)
         result = self.engine.unmask(
@@ -124,7 +129,7 @@ class ServedStudent:
         target = self.subwords.encode(translation, "translation", self.max_length)
         has_both = (source.lengths > 0) & (target.lengths > 0)
         lengths = tf.where(has_both, target.lengths, 0)
-        cache, logits = self.engine.start(source.with_end())
+        cache, logits = self._start(source.with_end())
         forced_ids = target.ids[:, tf.newaxis, : tf.reduce_max(lengths)]
         result = self.engine.unmask(
             cache, lengths[:, tf.newaxis], request, forced_ids=forced_ids
@@ -143,19 +148,20 @@ class ServedStudent:
             "length": target.lengths,
         }
 
-    def _read(self, text: tf.Tensor, options: Tensors) -> tuple[Encoded, Request]:
+    def _read_text(self, text: tf.Tensor, options: Tensors) -> tuple[Encoded, Request]:
         text = _not_empty(text, "text")
-        request = self._request(text, options)
+        request = self._request(tf.size(text), options)
         return self.subwords.encode(text, "text", self.max_length - 1), request
 
-    def _request(self, rows: tf.Tensor, options: Tensors) -> Request:
-        size = tf.shape(rows)[0]
+    def _read_options(self, size: tf.Tensor, options: Tensors) -> Request:
         return read_request(size, options, self.max_length_beam, self.tables)
 
-    def _decode(self, source: Encoded, request: Request, **kwargs) -> Candidates:
-        cache, logits = self.engine.start(source.with_end())
+    def _decode_source(
+        self, source: Encoded, request: Request, trace: bool = False
+    ) -> Candidates:
+        cache, logits = self._start(source.with_end())
         lengths = asked_lengths(logits, source.lengths == 0, request)
-        return self.engine.unmask(cache, lengths, request, **kwargs)
+        return self.engine.unmask(cache, lengths, request, trace=trace)
 
     def _with_text(self, result: Candidates) -> Tensors:
         lengths = _best(result, result.lengths)

@@ -1,30 +1,14 @@
 """The calibration of a model inside the graph: from a speed to a setting."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import tensorflow as tf
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
-from cmlm_tf.translate.speed_table import SpeedTable, place_of_tau
+from cmlm_tf.translate.calibration import SpeedTable
 
 #: A speed in float32 may lie this much outside of a table's float64 ends.
 _TOLERANCE = 1e-6
-
-
-class Found(NamedTuple):
-    """What a calibration says to the speeds of a batch.
-
-    Attributes:
-        settings: float32 `[batch]`; 1 where nothing was found.
-        has_table: bool `[batch]`, True where a table is for the row's heuristic and
-            length beam.
-        is_inside: bool `[batch]`, True where that table has the speed, too.
-    """
-
-    settings: tf.Tensor
-    has_table: tf.Tensor
-    is_inside: tf.Tensor
 
 
 def servable(tables: Sequence[SpeedTable]) -> list[SpeedTable]:
@@ -41,7 +25,7 @@ def find_settings(
     targets: tf.Tensor,
     rules: tf.Tensor,
     length_beam: tf.Tensor,
-) -> Found:
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Finds the settings for speeds, as `SpeedTable.promise` does.
 
     Args:
@@ -51,36 +35,29 @@ def find_settings(
         length_beam: int32 `[batch]`.
 
     Returns:
-        The settings, and where there are any.
+        float32 `[batch]`, the settings, and bool `[batch]`, True where a table of the
+        row's heuristic and length beam has its speed; the setting is 1 elsewhere.
     """
     targets = tf.cast(targets, tf.float64)
-    settings = tf.ones_like(targets)
-    has_table = is_inside = tf.zeros_like(rules, tf.bool)
+    settings, found = tf.ones_like(targets), tf.zeros_like(rules, tf.bool)
     for table in tables:
-        slowest, fastest = table.points[0].speedup, table.points[-1].speedup
+        slowest, fastest = table.span
         fits = (rules == list(HEURISTICS).index(table.heuristic)) & (
             length_beam == table.length_beam
         )
-        has_table |= fits
         fits &= targets >= slowest * (1 - _TOLERANCE)
         fits &= targets <= fastest * (1 + _TOLERANCE)
         setting = _look_up(table, tf.where(fits, targets, slowest))
-        settings, is_inside = tf.where(fits, setting, settings), is_inside | fits
-    return Found(tf.cast(settings, tf.float32), has_table, is_inside)
+        settings, found = tf.where(fits, setting, settings), found | fits
+    return tf.cast(settings, tf.float32), found
 
 
 def _look_up(table: SpeedTable, targets: tf.Tensor) -> tf.Tensor:
     """Returns the settings, float64 `[batch]`, of speeds inside a table."""
-    speeds = tf.constant([point.speedup for point in table.points], tf.float64)
-    settings = [float(point.setting) for point in table.points]
-    if not table.is_interpolated or len(settings) == 1:
-        distances = tf.abs(speeds - targets[:, tf.newaxis])
-        nearest = tf.argmin(distances, axis=1)
-        return tf.gather(tf.constant(settings, tf.float64), nearest)
-    places = tf.constant([place_of_tau(tau) for tau in settings], tf.float64)
-    right = tf.searchsorted(speeds, targets)
-    right = tf.clip_by_value(right, 1, len(settings) - 1)
-    slow, fast = tf.gather(speeds, right - 1), tf.gather(speeds, right)
-    share = tf.clip_by_value((targets - slow) / (fast - slow), 0.0, 1.0)
-    low, high = tf.gather(places, right - 1), tf.gather(places, right)
-    return tf.exp(-tf.square(low + share * (high - low)))
+    curve = tf.constant(table.curve(), tf.float64)
+    right = tf.searchsorted(curve[:, 0], targets)
+    right = tf.minimum(right, len(table.curve()) - 1)
+    fast, slow = tf.gather(curve, right), tf.gather(curve, tf.maximum(right - 1, 0))
+    share = tf.math.divide_no_nan(targets - slow[:, 0], fast[:, 0] - slow[:, 0])
+    share = tf.clip_by_value(share, 0.0, 1.0)
+    return slow[:, 1] + share * (fast[:, 1] - slow[:, 1])

@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
-from tensorflow_serving.apis import prediction_log_pb2
 
 from cmlm_tf.data.subwords import SubwordModel
-from cmlm_tf.serving.messages import predict_request
-from cmlm_tf.serving.wire import SIGNATURE, request_inputs
+from cmlm_tf.serving.requests import DTYPES, request_inputs
 from cmlm_tf.special_ids import MASK_ID, MASK_PIECE
 
 #: Where TensorFlow Serving looks, in the folder of a version.
 WARMUP_FILE = Path("assets.extra") / "tf_serving_warmup_requests"
 
+_DEFAULT = "serving_default"
 _ONE_PASS = {"heuristic": "mask_predict", "setting": 1.0}
-_NUM_BYTES = 256
 
 Requests = Iterator[tuple[str, dict[str, Any]]]
 
@@ -32,10 +30,40 @@ def write_warmup(folder: Path, requests: Requests) -> None:
     path.parent.mkdir()
     with tf.io.TFRecordWriter(str(path)) as writer:
         for signature, inputs in requests:
-            log = prediction_log_pb2.PredictionLog()
-            request = predict_request(inputs, "", signature)
-            log.predict_log.request.CopyFrom(request)
-            writer.write(log.SerializeToString())
+            writer.write(prediction_log(signature, inputs))
+
+
+def prediction_log(signature: str, inputs: dict[str, Any]) -> bytes:
+    """Returns a request as the `PredictionLog` message of TensorFlow Serving.
+
+    The few fields that it needs are written here: an export then does without
+    tensorflow-serving-api, where the messages are declared.
+
+    Args:
+        signature: its name.
+        inputs: values by input name.
+    """
+    # PredictRequest: model_spec = 1, and in it signature_name = 3; inputs = 2, a map
+    # whose entries have key = 1 and value = 2.
+    request = _field(1, _field(3, signature.encode()))
+    for name, values in inputs.items():
+        tensor = tf.make_tensor_proto(values, DTYPES.get(name)).SerializeToString()
+        request += _field(2, _field(1, name.encode()) + _field(2, tensor))
+    # PredictionLog: predict_log = 6, and in it request = 1.
+    return _field(6, _field(1, request))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    r"""Returns a field of a protobuf message: number, length and content.
+
+    >>> _field(1, b"text"), _field(2, bytes(300))[:3]
+    (b'\n\x04text', b'\x12\xac\x02')
+    """
+    header, size = [number << 3 | 2], len(content)
+    while size >= 128:  # Seven bits a byte, the lowest first.
+        header.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*header, size]) + content
 
 
 def every_signature(subwords: SubwordModel) -> Requests:
@@ -43,7 +71,7 @@ def every_signature(subwords: SubwordModel) -> Requests:
     text = text_of(subwords, 3)
     inputs = request_inputs([text], _ONE_PASS)
     options = {name: value for name, value in inputs.items() if name != "text"}
-    for signature in (SIGNATURE, "nbest", "trace"):
+    for signature in (_DEFAULT, "nbest", "trace"):
         yield signature, inputs
     yield "text_only", {"text": [text]}
     yield "decode_ids", {"ids": [subwords.encode([text])[0]], **options}
@@ -74,7 +102,7 @@ def every_shape(
         for beam in beams:
             options = {**_ONE_PASS, "length_beam": beam}
             for size in batch_sizes:
-                yield SIGNATURE, request_inputs([text] * size, options)
+                yield _DEFAULT, request_inputs([text] * size, options)
             one = request_inputs([text], options)
             yield "complete", one | {"partial": [MASK_PIECE]}
         yield "score", one | {"translation": [text]}

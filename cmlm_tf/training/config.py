@@ -1,7 +1,7 @@
 """What a training config holds, and how it is checked."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import ml_collections
@@ -12,15 +12,10 @@ ROLES = ("teacher", "student")
 
 
 class Field(NamedTuple):
-    """What one field may hold.
-
-    Attributes:
-        accepts: whether a value is right.
-        expected: what is right, in words.
-    """
+    """What one field may hold."""
 
     accepts: Callable[[Any], bool]
-    expected: str
+    expected: str  # What it accepts, in words.
 
 
 #: The most that a whole number without another limit may be.
@@ -158,49 +153,33 @@ def validate_config(config: ml_collections.ConfigDict) -> None:
             faults.append(
                 f"config.{name} must be {field.expected}, not {fields[name]!r}"
             )
-    _raise(faults or _faults_between_fields(fields))
-
-
-def _raise(faults: list[str]) -> None:
+    faults = faults or list(_faults_between_fields(fields))
     if faults:
         raise UserError("; ".join(faults))
 
 
-def _faults_between_fields(fields: dict[str, Any]) -> list[str]:
-    faults = []
+def _faults_between_fields(fields: dict[str, Any]) -> Iterator[str]:
     execution = fields["training.steps_per_execution"]
-    for name in (
-        "training.max_steps",
-        "training.log_every",
-        "training.checkpoint_every",
-        "evaluation.every",
-    ):
+    for name in sorted(FREE_FIELDS | {"evaluation.every"}):
         if fields[name] % execution:
-            faults.append(
+            yield (
                 f"config.{name} must be a multiple of "
                 f"config.training.steps_per_execution, {execution}"
             )
     longest, max_length = max(fields["data.row_lengths"]), fields["model.max_length"]
+    limit = f"config.model.max_length, {max_length}"
     if longest < max_length:
-        faults.append(
-            f"config.data.row_lengths must reach config.model.max_length, {max_length}"
-        )
+        yield f"config.data.row_lengths must reach {limit}"
     if fields.get("evaluation.length_beam", 1) > max_length:
-        faults.append(
-            "config.evaluation.length_beam must be at most config.model.max_length, "
-            f"{max_length}"
-        )
+        yield f"config.evaluation.length_beam must be at most {limit}"
     if fields["data.tokens_per_batch"] < longest:
-        faults.append(
+        yield (
             "config.data.tokens_per_batch must hold the longest row of "
             f"config.data.row_lengths, {longest}"
         )
-    if (
-        fields["evaluation.select_by"] == "bleu"
-        and not fields["evaluation.bleu_sentences"]
-    ):
-        faults.append(
+    by_bleu = fields["evaluation.select_by"] == "bleu"
+    if by_bleu and not fields["evaluation.bleu_sentences"]:
+        yield (
             "config.evaluation.bleu_sentences must be above 0 where "
             "config.evaluation.select_by is bleu"
         )
-    return faults

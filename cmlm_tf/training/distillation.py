@@ -83,16 +83,8 @@ def distill(
         raise UserError(f"{output_dir}: a comma would divide the corpus's description")
     options = BeamOptions(beam_size, length_penalty)
     corpus = open_corpus(config.data.train)
-    teacher = read_description(teacher_dir, "teacher")
-    settings = {
-        "teacher_weights_sha256": teacher["weights_sha256"],
-        "teacher_subword_sha256": teacher["subword_sha256"],
-        "beam_size": beam_size,
-        "length_penalty": length_penalty,
-        "batch_size": batch_size,
-        "dtype": dtype,
-        "package_version": cmlm_tf.__version__,
-    }
+    settings = _settings(teacher_dir, options)
+    settings |= {"batch_size": batch_size, "dtype": dtype}
 
     def make_translate_fn() -> TranslateFn:
         translator = load_translator(
@@ -103,6 +95,17 @@ def distill(
     chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
     distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)
     return f"files:{Path(output_dir) / SOURCE_FILE},{Path(output_dir) / TARGET_FILE}"
+
+
+def _settings(teacher_dir: str | Path, options: BeamOptions) -> dict[str, Any]:
+    teacher = read_description(teacher_dir, "teacher")
+    return {
+        "teacher_weights_sha256": teacher["weights_sha256"],
+        "teacher_subword_sha256": teacher["subword_sha256"],
+        "beam_size": options.beam_size,
+        "length_penalty": options.length_penalty,
+        "package_version": cmlm_tf.__version__,
+    }
 
 
 def _translate(
@@ -168,12 +171,12 @@ def _check_unchanged(corpus: Corpus, partial: Path, journal: Journal) -> None:
     if corpus.fingerprint() != journal.settings["corpus_fingerprint"]:
         raise UserError(
             f"{corpus.name}: changed while it was translated; bring back what it was, "
-            f"or remove {partial} to begin anew"
+            f"or remove {partial} to start over"
         )
     if hash_lines(source for source, _ in corpus) != sha256_file(partial / SOURCE_FILE):
         raise UserError(
             f"{partial / SOURCE_FILE}: holds other lines than {corpus.name}, which was "
-            f"changed for a time; remove {partial} to begin anew"
+            f"changed for a time; remove {partial} to start over"
         )
 
 

@@ -35,17 +35,13 @@ class Journal:
         settings: what the result depends on.
         num_lines: lines translated.
         num_bytes: length of each file with just these lines.
-        hashes: SHA-256 of each file with just these lines, which goes on.
+        hashes: SHA-256 of each file with just these lines, to be updated.
     """
 
     settings: dict[str, Any]
-    num_lines: int = 0
-    num_bytes: dict[str, int] = dataclasses.field(
-        default_factory=lambda: dict.fromkeys(FILES, 0)
-    )
-    hashes: dict[str, Any] = dataclasses.field(
-        default_factory=lambda: {name: hashlib.sha256() for name in FILES}
-    )
+    num_lines: int
+    num_bytes: dict[str, int]
+    hashes: dict[str, Any]
 
     def write(self, folder: Path) -> None:
         """Writes the journal's file."""
@@ -71,31 +67,42 @@ def resume(partial: Path, settings: dict[str, Any]) -> Journal:
     """
     for name in (JOURNAL_FILE, MANIFEST_FILE):
         remove_leftovers(partial / name)
-    path = partial / JOURNAL_FILE
-    if not path.exists():
-        for text in (partial / name for name in FILES):
-            if text.exists() and text.stat().st_size:
-                raise UserError(
-                    f"{text}: is there without {path}; remove {partial} to begin anew"
-                )
-        journal = Journal(settings)
-        journal.write(partial)
+    if (partial / JOURNAL_FILE).exists():
+        journal = _read_journal(partial, settings)
     else:
-        with reading_hashed(path) as saved:
-            check_settings(saved["settings"], settings, partial)
-            num_bytes, sums = saved["num_bytes"], saved["sha256"]
-            journal = Journal(settings, saved["num_lines"], num_bytes)
-            for name in FILES:
-                journal.hashes[name] = _hash_start(partial / name, num_bytes[name])
-                if journal.hashes[name].hexdigest() != sums[name]:
-                    raise UserError(
-                        f"{partial / name}: not as {path} says; remove {partial} to "
-                        "begin anew"
-                    )
+        journal = _new_journal(partial, settings)
     for name in FILES:
         with open(partial / name, "ab") as file:
             file.truncate(journal.num_bytes[name])
     return journal
+
+
+def _new_journal(partial: Path, settings: dict[str, Any]) -> Journal:
+    path = partial / JOURNAL_FILE
+    for text in (partial / name for name in FILES):
+        if text.exists() and text.stat().st_size:
+            raise UserError(
+                f"{text}: is there without {path}; remove {partial} to start over"
+            )
+    hashes = {name: hashlib.sha256() for name in FILES}
+    journal = Journal(settings, 0, dict.fromkeys(FILES, 0), hashes)
+    journal.write(partial)
+    return journal
+
+
+def _read_journal(partial: Path, settings: dict[str, Any]) -> Journal:
+    path = partial / JOURNAL_FILE
+    with reading_hashed(path) as saved:
+        check_settings(saved["settings"], settings, partial)
+        num_bytes, hashes = saved["num_bytes"], {}
+        for name in FILES:
+            hashes[name] = _hash_start(partial / name, num_bytes[name])
+            if hashes[name].hexdigest() != saved["sha256"][name]:
+                raise UserError(
+                    f"{partial / name}: not as {path} says; remove {partial} to "
+                    "start over"
+                )
+        return Journal(settings, saved["num_lines"], num_bytes, hashes)
 
 
 def _hash_start(path: Path, num_bytes: int) -> Any:

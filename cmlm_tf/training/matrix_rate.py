@@ -13,18 +13,16 @@ _PRODUCTS = 10
 
 
 class MatrixRate:
-    """Compares the matrix products of updates with one large product."""
+    """Compares the matrix products of updates with one large product.
+
+    Attributes:
+        operations: of an update's products.
+    """
 
     def __init__(
         self, config: ml_collections.ConfigDict, sizes: TransformerConfig, devices: int
     ):
-        """Counts what an update multiplies.
-
-        Args:
-            config: of the run.
-            sizes: the model's.
-            devices: how many share an update.
-        """
+        """Takes a run's config, its model's sizes and how many share an update."""
         self._dtype, self._devices = config.training.dtype, devices
         positions = config.data.tokens_per_batch
         self.operations = update_operations(sizes, positions, config.role)
@@ -43,12 +41,8 @@ def update_operations(sizes: TransformerConfig, positions: int, role: str) -> fl
     """Returns the operations of an update's products, attention's own left out.
 
     Three products of each weight, forward and backward, two operations a weight and
-    position; the student's vocabulary at half of the positions.
-
-    Args:
-        sizes: the model's.
-        positions: of an update's targets, padding included, and as many sources.
-        role: teacher or student.
+    position (of targets, padding included, and as many sources); the student's
+    vocabulary at half of the positions.
 
     >>> sizes = TransformerConfig(vocab_size=16, model_dim=2, num_heads=1,
     ...     feed_forward_dim=3, num_encoder_layers=1, num_decoder_layers=1)
@@ -57,11 +51,9 @@ def update_operations(sizes: TransformerConfig, positions: int, role: str) -> fl
     """
     dim, inner = sizes.model_dim, sizes.feed_forward_dim
     encoder = sizes.num_encoder_layers * (4 * dim * dim + 2 * dim * inner)
-    decoder = sizes.num_decoder_layers * (6 * dim * dim + 2 * dim * inner)
-    memory = sizes.num_decoder_layers * 2 * dim * dim
-    share = 1.0 if role == "teacher" else 0.5
-    vocabulary = share * sizes.vocab_size * dim
-    return 6.0 * positions * (encoder + memory + decoder + vocabulary)
+    decoder = sizes.num_decoder_layers * (8 * dim * dim + 2 * dim * inner)
+    vocabulary = (1.0 if role == "teacher" else 0.5) * sizes.vocab_size * dim
+    return 6.0 * positions * (encoder + decoder + vocabulary)
 
 
 @functools.cache

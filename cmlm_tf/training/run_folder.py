@@ -64,5 +64,5 @@ def check_best_model(folder: Path) -> None:
     except UserError as error:
         raise UserError(
             f"{error}; bring back {folder / 'model'}, or remove "
-            f"{folder / 'checkpoint'} to begin anew"
+            f"{folder / 'checkpoint'} to start over"
         ) from error

@@ -83,7 +83,7 @@ class TrainingModel:
         """
         self._call(batches)
 
-    def _make_updates(self, batches: Iterator[Any]) -> None:
+    def _make_updates(self, batches: Any) -> None:
         run, updates = self._strategy.run, self._updates
         with beside_replicas(self._strategy):
             _, progress = tf.while_loop(

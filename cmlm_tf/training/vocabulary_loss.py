@@ -6,6 +6,7 @@ its logits, loss and gradient computed before the next one begins, and positions
 that do not count (padding; for the student all that is not masked) cost nothing.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -61,54 +62,28 @@ def vocabulary_loss(
         and table, and the number of wanted positions whose label is the best
         allowed subword or as good.
     """
+    dim = states.shape[-1]
     num_wanted = tf.math.count_nonzero(wanted, dtype=tf.int32)
     slots = _wanted_first(tf.reshape(wanted, [-1]), num_wanted)
-    size, dim = tf.size(slots), states.shape[-1]
     chunk_size = _chunk_size(labels.shape.num_elements())
-    num_chunks = -(-size // chunk_size)
+    room = -(-tf.size(slots) // chunk_size) * chunk_size
     # The inverse: which position is in each slot; 0 in slots beyond the batch.
-    order = tf.scatter_nd(slots[:, None], tf.range(size), [num_chunks * chunk_size])
-    chunk_labels = tf.gather(tf.reshape(labels, [-1]), order)
+    order = tf.scatter_nd(slots[:, None], tf.range(tf.size(slots)), [room])
+    packed_labels = tf.gather(tf.reshape(labels, [-1]), order)
 
     @tf.custom_gradient
     def loss_fn(states, table):
         packed = tf.gather(tf.reshape(states, [-1, dim]), order)
         cast_table = tf.cast(table, states.dtype)
 
-        def add_chunk(sums):
-            start = sums.chunk * chunk_size
-            counts = start + tf.range(chunk_size) < num_wanted
-            chunk = tf.slice(packed, [start, 0], [chunk_size, dim])
-            chunk = tf.where(counts[:, None], chunk, 0)
-            loss, is_best, by_logits = smoothed_loss_and_gradient(
-                tf.matmul(chunk, cast_table, transpose_b=True),
-                tf.slice(chunk_labels, [start], [chunk_size]),
-                allowed,
-                smoothing,
-            )
-            by_logits = tf.where(counts[:, None], by_logits, 0)
-            by_table = tf.matmul(by_logits, chunk, transpose_a=True)
-            return (
-                _Sums(
-                    chunk=sums.chunk + 1,
-                    loss=sums.loss + masked_sum(loss, counts),
-                    num_correct=sums.num_correct + count(is_best & counts),
-                    by_states=sums.by_states.write(
-                        sums.chunk, tf.matmul(by_logits, cast_table)
-                    ),
-                    by_table=sums.by_table + tf.cast(by_table, tf.float32),
-                ),
+        def loss_of_chunk(states, labels, counts):
+            return _loss_of_chunk(
+                states, labels, counts, cast_table, allowed, smoothing
             )
 
-        zero = tf.constant(0.0)
-        by_states = tf.TensorArray(
-            states.dtype, num_chunks, element_shape=[chunk_size, dim]
-        )
-        (sums,) = tf.while_loop(
-            lambda sums: sums.chunk * chunk_size < num_wanted,
-            add_chunk,
-            (_Sums(tf.constant(0), zero, zero, by_states, tf.zeros_like(table)),),
-            parallel_iterations=1,
+        empty = tf.zeros_like(table)
+        sums = _sum_chunks(
+            loss_of_chunk, packed, packed_labels, num_wanted, chunk_size, empty
         )
 
         def gradient(upstream, _):
@@ -121,8 +96,70 @@ def vocabulary_loss(
     return loss_fn(states, table)
 
 
+def _sum_chunks(
+    loss_of_chunk: Callable[..., tuple[tf.Tensor, ...]],
+    states: tf.Tensor,
+    labels: tf.Tensor,
+    num_wanted: tf.Tensor,
+    chunk_size: int,
+    empty_table: tf.Tensor,
+) -> _Sums:
+    """Adds up over chunks, from the first on, until none holds a wanted position."""
+    shape = [chunk_size, states.shape[-1]]
+
+    def add_chunk(sums):
+        start = sums.chunk * chunk_size
+        loss, num_correct, by_states, by_table = loss_of_chunk(
+            tf.slice(states, [start, 0], shape),
+            tf.slice(labels, [start], [chunk_size]),
+            start + tf.range(chunk_size) < num_wanted,
+        )
+        return (
+            _Sums(
+                chunk=sums.chunk + 1,
+                loss=sums.loss + loss,
+                num_correct=sums.num_correct + num_correct,
+                by_states=sums.by_states.write(sums.chunk, by_states),
+                by_table=sums.by_table + by_table,
+            ),
+        )
+
+    zero, num_chunks = tf.constant(0.0), tf.size(labels) // chunk_size
+    by_states = tf.TensorArray(states.dtype, num_chunks, element_shape=shape)
+    (sums,) = tf.while_loop(
+        lambda sums: sums.chunk * chunk_size < num_wanted,
+        add_chunk,
+        (_Sums(tf.constant(0), zero, zero, by_states, empty_table),),
+        parallel_iterations=1,
+    )
+    return sums
+
+
+def _loss_of_chunk(
+    states: tf.Tensor,
+    labels: tf.Tensor,
+    counts: tf.Tensor,
+    table: tf.Tensor,
+    allowed: tf.Tensor,
+    smoothing: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns loss, correct positions and the gradients by states and table."""
+    states = tf.where(counts[:, None], states, 0)
+    loss, is_best, by_logits = smoothed_loss_and_gradient(
+        tf.matmul(states, table, transpose_b=True), labels, allowed, smoothing
+    )
+    by_logits = tf.where(counts[:, None], by_logits, 0)
+    by_table = tf.matmul(by_logits, states, transpose_a=True)
+    return (
+        masked_sum(loss, counts),
+        count(is_best & counts),
+        tf.matmul(by_logits, table),
+        tf.cast(by_table, tf.float32),
+    )
+
+
 def _chunk_size(num_positions: int | None) -> int:
-    """Returns the positions of a chunk, of so many in all, or None if unknown.
+    """Returns a chunk's positions, given those of the batch, None if unknown.
 
     >>> [_chunk_size(size) for size in (100, 8192, 1_000_000, None)]
     [128, 512, 2048, 2048]

@@ -2,21 +2,12 @@
 
 import dataclasses
 
-from cmlm_tf.decoding.heuristics import LARGEST_SETTING, validate_setting
+from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING, CombThresh
 from cmlm_tf.decoding.strategies import STRATEGIES
 from cmlm_tf.errors import UserError
 
 #: Hypotheses of a beam; more would not fit a vocabulary or a memory.
 LARGEST_BEAM = 1000
-
-#: The flag that holds each heuristic's setting, and its value if left out.
-SETTINGS = {
-    "mask_predict": ("num_iterations", 10),
-    "fixed_k": ("tokens_per_iteration", 3),
-    "thresh": ("tau", 0.1),
-    "comb_thresh": ("tau", 0.1),
-    "fcomb_thresh": ("tau", 0.1),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +15,8 @@ class UnmaskingOptions:
     """How a student decodes.
 
     Attributes:
-        heuristic: `mask_predict`, `fixed_k`, `thresh`, `comb_thresh` or
-            `fcomb_thresh`.
+        heuristic: a name of `HEURISTICS`: `mask_predict`, `fixed_k`, `thresh`,
+            `comb_thresh` or `fcomb_thresh`.
         setting: T, K or tau, whatever the heuristic takes.
         strategy: `update_all`, `update_masked` or `update_masked_sub`.
         length_beam: number of length candidates.
@@ -38,8 +29,8 @@ class UnmaskingOptions:
         trace: keep every pass.
     """
 
-    heuristic: str = "comb_thresh"
-    setting: float = 0.1
+    heuristic: str = CombThresh.name
+    setting: float = CombThresh.default
     strategy: str = "update_masked_sub"
     length_beam: int = 5
     oracle_spread: int = 0
@@ -48,9 +39,14 @@ class UnmaskingOptions:
     forbid_repeats: bool = False
     trace: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        if self.heuristic not in HEURISTICS:
+            raise UserError(
+                f"heuristic must be one of {', '.join(HEURISTICS)}, "
+                f"not {self.heuristic!r}"
+            )
         try:
-            validate_setting(self.heuristic, self.setting)
+            HEURISTICS[self.heuristic].check(self.setting)
         except ValueError as error:
             raise UserError(str(error)) from error
         if self.strategy not in STRATEGIES:
@@ -83,7 +79,7 @@ class BeamOptions:
     beam_size: int = 5
     length_penalty: float = 0.6
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.beam_size <= LARGEST_BEAM:
             raise UserError(
                 f"beam_size must be from 1 to {LARGEST_BEAM}, not {self.beam_size}"

@@ -45,13 +45,13 @@ class StudentTranslator(Translator):
         elif self._shapes.static:
             self.passes = StaticPasses(self.model)
 
-    def decode(
+    def decode_batch(
         self,
         sources: Sequence[Ids],
         options: UnmaskingOptions,
         lengths: Sequence[int] | None,
     ) -> Candidates:
-        """Decodes one batch; see `Translator.decode`."""
+        """Decodes one batch; see `Translator.decode_batch`."""
         longest = self.model.config.max_length
         if options.length_beam > longest:
             raise UserError(
@@ -120,7 +120,7 @@ class StudentTranslator(Translator):
             kept, tokens, self.subwords.decode(tokens), strict=True
         ):
             score, iterations = float(result.scores[i]), int(result.num_iterations[i])
-            passes = _passes(result, *i)
+            passes = _traced(result, *i)
             candidates[i[0]].append(
                 Candidate(text, tuple(ids), score, iterations, passes)
             )
@@ -202,10 +202,11 @@ class Decode(_Step):
 
 def _kind(options: UnmaskingOptions) -> UnmaskingOptions:
     """Returns what a graph depends on: what enters as a tensor makes no new one."""
-    return dataclasses.replace(options, setting=1, max_iterations=None)
+    setting = HEURISTICS[options.heuristic].default
+    return dataclasses.replace(options, setting=setting, max_iterations=None)
 
 
-def _passes(
+def _traced(
     result: Candidates, row: int, candidate: int
 ) -> tuple[dict[str, list], ...]:
     """Returns each pass of a candidate, if there is a trace."""

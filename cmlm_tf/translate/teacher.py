@@ -25,13 +25,13 @@ class TeacherTranslator(Translator):
     model: AutoregressiveTransformer
     options_type = BeamOptions
 
-    def decode(
+    def decode_batch(
         self,
         sources: Sequence[Ids],
         options: BeamOptions,
         lengths: Sequence[int] | None,
     ) -> BeamResult:
-        """Decodes one batch; see `Translator.decode`."""
+        """Decodes one batch; see `Translator.decode_batch`."""
         source_ids = self._shapes.pad(sources)
         return self._graphs.run_to_arrays(
             BeamDecoder(self.model, options.beam_size),

@@ -114,7 +114,8 @@ class Translator(abc.ABC):
             progress: called with the number of lines done and of all lines, at the
                 start and after each batch.
             warn: whether to warn of lines that were split.
-            **fields: fields of the options by name, in place of those of `options`.
+            **fields: fields of `UnmaskingOptions` or `BeamOptions` by name, in place
+                of those of `options`.
 
         Returns:
             The translations, with text, score, iterations and all candidates.
@@ -165,7 +166,7 @@ class Translator(abc.ABC):
             )
 
     @abc.abstractmethod
-    def decode(
+    def decode_batch(
         self, sources: Sequence[Ids], options: Any, lengths: Sequence[int] | None
     ) -> Any:
         """Decodes one batch on the device.
@@ -190,8 +191,8 @@ class Translator(abc.ABC):
         options: Any,
         lengths: Sequence[int] | None = None,
     ) -> list[list[Candidate]]:
-        """Decodes one batch; see `decode` and `collect`."""
-        return self.collect(self.decode(sources, options, lengths), len(sources))
+        """Decodes one batch; see `decode_batch` and `collect`."""
+        return self.collect(self.decode_batch(sources, options, lengths), len(sources))
 
     def _batches(
         self, sources: Sequence[Ids], options: Sequence[Any]

@@ -1,41 +1,14 @@
 """benchmarks/decoding.py tells a mistake in one line, before it measures anything."""
 
-import dataclasses
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from benchmarks.decoding_plot import plot_decoding
 from benchmarks.systems import baselines_of
+from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir, subword_file
-
-_ROOT = Path(__file__).parents[2]
-
-# Imports the command once and runs it in a child for each list of arguments.
-_DRIVER = """
-import json, os, sys
-from benchmarks import decoding
-from cmlm_tf.commands import cli
-
-for number, arguments in enumerate(json.loads(sys.argv[1])):
-    child = os.fork()
-    if not child:
-        for stream in (1, 2):
-            os.dup2(os.open(f"{number}.{stream}", os.O_CREAT | os.O_WRONLY), stream)
-        sys.argv[1:] = arguments
-        try:
-            cli.run(decoding.main)
-        except SystemExit as error:
-            sys.stderr.flush()
-            os._exit(error.code or 0)
-    status = os.waitpid(child, 0)[1]
-    print(os.waitstatus_to_exitcode(status))
-"""
 
 # Prints what would be measured.
 _KINDS = """
@@ -108,33 +81,24 @@ _CASES = {
 }
 
 
-@dataclasses.dataclass
-class Result:
-    """What a run of the command left."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-def _run_all(folder, cases):
-    result = subprocess.run(
-        [sys.executable, "-c", _DRIVER, json.dumps(cases)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return [
-        Result(
-            int(code), *((folder / f"{i}.{stream}").read_text() for stream in (1, 2))
-        )
-        for i, code in enumerate(result.stdout.split())
-    ]
+def _told(flags, folder):
+    """Runs the command, which must fail, and returns the one line that it tells."""
+    result = run_command("benchmarks/decoding.py", *flags, cwd=folder)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "Traceback" not in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("error: ")
+    return last
 
 
-def _write_text(folder):
+def _trained():
+    folders = [f"--{role}_dir={model_dir(role)}" for role in ("student", "teacher")]
+    return [*folders, "--corpus=files:a.en,a.de", "--output=o.json"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mistakes")
     for name, first, repeats in (
         ("a.en", 0, 1),
         ("a.de", 20, 1),
@@ -144,73 +108,47 @@ def _write_text(folder):
         lines = (" ".join(WORDS[first + i : first + i + 4] * repeats) for i in range(4))
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
     (folder / "config.py").write_text(_CONFIG)
-
-
-def _trained():
-    folders = [f"--{role}_dir={model_dir(role)}" for role in ("student", "teacher")]
-    return [*folders, "--corpus=files:a.en,a.de", "--output=o.json"]
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mistakes")
-    _write_text(folder)
     (folder / "o.json").write_text("kept")
-    found = _run_all(folder, [[*_trained(), *flags.split(" ")] for flags in _CASES])
+    yield folder
     assert (folder / "o.json").read_text() == "kept"
-    return dict(zip(_CASES, found, strict=True))
 
 
 @pytest.mark.parametrize("case", _CASES)
-def test_a_mistake_is_one_line(results, case):
-    found = results[case]
-    last = found.stderr.splitlines()[-1]
-    assert found.code == 1
-    assert last.startswith("error: ") and _CASES[case] in last
-    assert "Traceback" not in found.stderr and found.stdout == ""
+def test_a_mistake_is_one_line(folder, case):
+    last = _told([*_trained(), *case.split(" ")], folder)
+    assert _CASES[case] in last
     if not case.startswith("--corpus=files"):
         assert case.split("=")[0] in last
 
 
-def test_flags_of_random_models_and_missing_ones(tmp_path):
-    _write_text(tmp_path)
-    random = ["--random_config=config.py", "--output=o.json"]
+_RANDOM = ["--random_config=config.py", "--output=o.json"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (_RANDOM, "--random_config needs --subword_model"),
+        ([*_RANDOM, "MODEL", "--bleu_lines=2"], "--bleu_lines has no use with"),
+        ([*_RANDOM, "--subword_model=no.model"], "no.model: "),
+        (["--output=o.json"], "--student_dir is needed, or --random_config"),
+    ],
+)
+def test_flags_of_random_models_and_missing_ones(folder, flags, line):
     model = f"--subword_model={subword_file()}"
-    cases = {
-        "--random_config needs --subword_model": random,
-        "--bleu_lines has no use with": [*random, model, "--bleu_lines=2"],
-        "no.model: ": [*random, "--subword_model=no.model"],
-        "--student_dir is needed, or --random_config": ["--output=o.json"],
-    }
-    for line, found in zip(
-        cases, _run_all(tmp_path, list(cases.values())), strict=True
-    ):
-        assert found.code == 1
-        assert found.stderr.splitlines()[-1].startswith("error: ")
-        assert line in found.stderr and "Traceback" not in found.stderr
+    assert line in _told([model if f == "MODEL" else f for f in flags], folder)
 
 
-def test_compute_types_are_checked_at_once(tmp_path):
+def test_compute_types_are_checked_at_once(folder):
     pytest.importorskip("ctranslate2")
-    _write_text(tmp_path)
-    (found,) = _run_all(tmp_path, [[*_trained(), "--ctranslate2=float32,int9"]])
-    assert found.code == 1 and found.stdout == ""
     # Which types there are, the CPU decides; every one has float32.
-    last = found.stderr.splitlines()[-1]
+    last = _told([*_trained(), "--ctranslate2=float32,int9"], folder)
     assert last.startswith("error: --ctranslate2: 'int9' is not among float32, ")
 
 
-def test_systems_that_are_compiled_and_not(tmp_path):
-    _write_text(tmp_path)
-    (tmp_path / "kinds.py").write_text(_KINDS)
-    result = subprocess.run(
-        [sys.executable, "kinds.py", *_trained(), "--xla=false,True"]
-        + ["--beam_sizes=5", "--length_beams=1"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        capture_output=True,
-        text=True,
-    )
+def test_systems_that_are_compiled_and_not(folder):
+    (folder / "kinds.py").write_text(_KINDS)
+    flags = [*_trained(), "--xla=false,True", "--beam_sizes=5", "--length_beams=1"]
+    result = run_command(folder / "kinds.py", *flags, cwd=folder)
     assert result.returncode == 0, result.stderr
     own = ["teacher beam 5", "fixed_k 4 b=1"]
     assert json.loads(result.stdout) == own + [f"{name} xla" for name in own]

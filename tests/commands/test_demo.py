@@ -47,7 +47,7 @@ class DemoTest(tf.test.TestCase):
     def test_it_ends_in_the_table(self):
         with (
             tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(demo, "SETTINGS", {"comb_thresh": (0.5, 0.01)}),
+            mock.patch.object(demo, "DEMO_SETTINGS", {"comb_thresh": (0.5, 0.01)}),
         ):
             folder = Path(folder) / "demo"
             few = "|".join(english for _, english, _ in read_test_set()[:4])

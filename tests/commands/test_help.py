@@ -1,66 +1,41 @@
-"""Every command tells what it does, without any extra."""
+"""Every command tells what it does, without any extra, and pip installs it."""
 
 import ast
-import os
-import subprocess
-import sys
+import configparser
 from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).parents[2]
-_COMMANDS = [
-    str(path.relative_to(_ROOT))
-    for folder in ("bin", "benchmarks")
-    for path in sorted((_ROOT / folder).glob("*.py"))
+from tests.commands import ROOT, run_command
+
+_EXTRAS = ("apache_beam", "ctranslate2", "grpc", "sacremoses", "tensorflow_serving")
+_MODULES = {
+    path.stem: path
+    for path in sorted((ROOT / "cmlm_tf" / "commands").glob("*.py"))
+    if "\nrun = " in path.read_text("utf-8")
+}
+_BENCHMARKS = {
+    f"benchmarks/{path.name}": path
+    for path in sorted((ROOT / "benchmarks").glob("*.py"))
     if '__name__ == "__main__"' in path.read_text("utf-8")
-]
-
-# Imports TensorFlow once and runs each command in a child.
-_DRIVER = """
-import multiprocessing, os, runpy, sys
-import keras, tensorflow
-
-def run(command, output):
-    os.dup2(os.open(output, os.O_CREAT | os.O_WRONLY), 1)
-    sys.argv = [command, "--help"]
-    runpy.run_path(command, run_name="__main__")
-
-for extra in ("apache_beam", "ctranslate2", "grpc", "sacremoses", "tensorflow_serving"):
-    sys.modules[extra] = None
-folder, *commands = sys.argv[1:]
-fork = multiprocessing.get_context("fork")
-for number, command in enumerate(commands):
-    child = fork.Process(target=run, args=(command, f"{folder}/{number}"))
-    child.start()
-    child.join()
-    print(child.exitcode)
-"""
-
-
-@pytest.fixture(scope="module")
-def helped(tmp_path_factory):
-    """Exit code and stdout of each command."""
-    folder = tmp_path_factory.mktemp("help")
-    result = subprocess.run(
-        [sys.executable, "-c", _DRIVER, str(folder), *_COMMANDS],
-        cwd=_ROOT,
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    outputs = ((folder / str(i)).read_text("utf-8") for i in range(len(_COMMANDS)))
-    codes = map(int, result.stdout.split())
-    return dict(zip(_COMMANDS, zip(codes, outputs, strict=True), strict=True))
+}
+_COMMANDS = {f"bin/{name}.py": path for name, path in _MODULES.items()} | _BENCHMARKS
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_help_is_what_the_command_says_of_itself(helped, command):
-    code, output = helped[command]
-    path = _ROOT / command
-    if path.parent.name == "bin":
-        path = _ROOT / "cmlm_tf" / "commands" / path.name
-    about = ast.get_docstring(ast.parse(path.read_text("utf-8")))
-    assert code == 0
-    assert about.splitlines()[0] in output
+def test_help_is_what_the_command_says_of_itself(command):
+    result = run_command(command, "--help", missing=_EXTRAS)
+    about = ast.get_docstring(ast.parse(_COMMANDS[command].read_text("utf-8")))
+    assert result.returncode == 0, result.stderr
+    assert about.splitlines()[0] in result.stdout
+    if "flags.DEFINE" in _COMMANDS[command].read_text("utf-8"):
+        assert f"\n{Path(command).name}:\n  --" in result.stdout
+
+
+def test_every_command_is_installed_and_has_a_launcher():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    scripts = setup["options.entry_points"]["console_scripts"].split("\n")
+    targets = sorted(line.split(" = ")[1] for line in scripts if line)
+    assert targets == [f"cmlm_tf.commands.{name}:run" for name in _MODULES]
+    assert sorted(path.stem for path in (ROOT / "bin").glob("*.py")) == [*_MODULES]

@@ -1,5 +1,6 @@
 """Tests of the heuristics against their plain Python counterparts."""
 
+import functools
 import math
 import random
 
@@ -13,10 +14,20 @@ from tests.decoding import oracle
 NUM_ROWS = 4000
 LENGTH = 11
 INF = math.inf
+THRESHOLDS = ("thresh", "comb_thresh", "fcomb_thresh")
 
 
-def everywhere(log_probs):
-    return tf.ones_like(log_probs, tf.bool)
+def in_logs(name):
+    """A threshold rule that takes log tau, for exact ties."""
+    log_tau = property(lambda rule: tf.reshape(tf.cast(rule.tau, tf.float32), [-1, 1]))
+    return type(name, (heuristics.HEURISTICS[name],), {"log_tau": log_tau})
+
+
+def select(rule, log_probs, candidates=None, t=1):
+    """The positions that a rule selects; there is no padding."""
+    everywhere = tf.ones_like(log_probs, tf.bool)
+    candidates = everywhere if candidates is None else candidates
+    return true_positions(rule(log_probs, candidates, everywhere, t))
 
 
 def true_positions(selected):
@@ -63,83 +74,62 @@ LOG_TAUS = [-INF, -80.0, -2.0, -1.0, -0.5, -0.375, -0.25, -0.125, 0.0, 0.5]
 
 
 class OracleTest(tf.test.TestCase, parameterized.TestCase):
-    def assert_selects(self, rule, args, expected, keep=None):
+    def assert_selects(self, make_rule, cases, settings, expected, t=1, keep=None):
+        def call(setting, *args):
+            return make_rule(setting)(*args)
+
+        wanted = np.zeros([NUM_ROWS, LENGTH], bool)
+        for row, positions in enumerate(expected):
+            wanted[row, list(positions)] = True
+        args = tf.constant(settings), *cases.tensors(), tf.constant(t)
         for jit_compile in (False, True):
-            selected = tf.function(rule, autograph=False, jit_compile=jit_compile)(
-                *args
-            ).numpy()
-            wanted = np.zeros([NUM_ROWS, LENGTH], bool)
-            for row, positions in enumerate(expected):
-                wanted[row, list(positions)] = True
-            if keep is not None:
-                selected, wanted = selected[keep], wanted[keep]
-            np.testing.assert_array_equal(selected, wanted)
+            call_fn = tf.function(call, autograph=False, jit_compile=jit_compile)
+            selected = call_fn(*args).numpy()
+            np.testing.assert_array_equal(selected[keep], wanted[keep])
 
     @parameterized.parameters("thresh", "comb_thresh")
     def test_exact_threshold_rules(self, name):
         cases = Cases(seed=1)
         log_taus = cases.draw(LOG_TAUS)
-        expected = [
-            getattr(oracle, name)(*row)
-            for row in zip(cases.log_probs, cases.candidates, log_taus, strict=True)
-        ]
-        log_probs, candidates, _ = cases.tensors()
-        args = log_probs, candidates, tf.constant(log_taus)
-        self.assert_selects(getattr(heuristics, name), args, expected)
+        rows = zip(cases.log_probs, cases.candidates, log_taus, strict=True)
+        expected = [getattr(oracle, name)(*row) for row in rows]
+        self.assert_selects(in_logs(name), cases, log_taus, expected)
 
     def test_fcomb_thresh(self):
         cases = Cases(seed=2)
         log_taus = cases.draw([-INF, -80.0, -2.1, -1.1, -0.6, -0.3, -0.1, 0.0, 0.5])
         rows = list(zip(cases.log_probs, cases.candidates, log_taus, strict=True))
         expected = [oracle.fcomb_thresh(*row) for row in rows]
-        clear = [not _is_near_tie(*row) for row in rows]
-        self.assertGreater(sum(clear), 0.95 * NUM_ROWS)
-        log_probs, candidates, _ = cases.tensors()
-        args = log_probs, candidates, tf.constant(log_taus)
-        self.assert_selects(heuristics.fcomb_thresh, args, expected, clear)
+        clear = np.array([not _is_near_tie(*row) for row in rows])
+        self.assertGreater(clear.mean(), 0.95)
+        rule = in_logs("fcomb_thresh")
+        self.assert_selects(rule, cases, log_taus, expected, keep=clear)
 
-    @parameterized.parameters(1, 2, 3, 7)
-    def test_mask_predict(self, t):
+    @parameterized.product(rule=["ceil", "floor", "fixed_k"], t=[1, 2, 3, 7])
+    def test_rules_of_whole_numbers(self, rule, t):
         cases = Cases(seed=t)
-        totals = cases.draw([1, 2, 3, 4, 5, 10, 11, 12, 1000])
-        for floor in (False, True):
-            expected = [
-                oracle.mask_predict(p, c, v, t, total, floor)
-                for p, c, v, total in zip(
-                    cases.log_probs, cases.candidates, cases.valid, totals, strict=True
-                )
-            ]
+        largest = 2**31 - 1 if rule == "fixed_k" else 1000
+        numbers = cases.draw([1, 2, 3, 4, 5, 10, 11, 12, largest])
+        make_rule, count = {
+            "ceil": (heuristics.MaskPredict, oracle.mask_predict),
+            "floor": (
+                functools.partial(heuristics.MaskPredict, floor_schedule=True),
+                functools.partial(oracle.mask_predict, floor=True),
+            ),
+            "fixed_k": (heuristics.MaskPredictFixedK, oracle.mask_predict_fixed_k),
+        }[rule]
+        rows = zip(cases.log_probs, cases.candidates, cases.valid, numbers, strict=True)
+        expected = [count(p, c, v, t, number) for p, c, v, number in rows]
+        self.assert_selects(make_rule, cases, numbers, expected, t)
 
-            def rule(*args, floor=floor):
-                return heuristics.mask_predict(*args, floor_schedule=floor)
-
-            args = *cases.tensors(), tf.constant(t), tf.constant(totals)
-            self.assert_selects(rule, args, expected)
-
-    @parameterized.parameters(1, 2, 3, 7)
-    def test_mask_predict_fixed_k(self, t):
-        cases = Cases(seed=t)
-        steps = cases.draw([1, 2, 3, 5, 10, 11, 12, 2**31 - 1])
-        expected = [
-            oracle.mask_predict_fixed_k(p, c, v, t, k)
-            for p, c, v, k in zip(
-                cases.log_probs, cases.candidates, cases.valid, steps, strict=True
-            )
-        ]
-        args = *cases.tensors(), tf.constant(t), tf.constant(steps)
-        self.assert_selects(heuristics.mask_predict_fixed_k, args, expected)
-
-    @parameterized.product(
-        name=["thresh", "comb_thresh", "fcomb_thresh"], tau=[0, 0.0, 0.3, 1, 1.0]
-    )
+    @parameterized.product(name=THRESHOLDS, tau=[0, 0.0, 0.3, 1, 1.0])
     def test_tau_as_a_number_for_all_rows(self, name, tau):
         cases = Cases(seed=5)
         expected = [
             oracle.HEURISTICS[name](p, c, None, None, tau)
             for p, c in zip(cases.log_probs, cases.candidates, strict=True)
         ]
-        rule = heuristics.HEURISTICS[name](tau)
-        selected = rule(*cases.tensors(), 1)
+        selected = heuristics.HEURISTICS[name](tau)(*cases.tensors(), 1)
         self.assertEqual(true_positions(selected), [sorted(row) for row in expected])
 
 
@@ -156,7 +146,6 @@ def _is_near_tie(log_probs, candidates, log_tau):
 class HandCasesTest(tf.test.TestCase, parameterized.TestCase):
     def test_rules_on_one_row(self):
         log_probs = tf.math.log([[0.5, 0.95, 0.2, 0.8, 0.9]])
-        args = log_probs, everywhere(log_probs), everywhere(log_probs), 1
         # By rank: 0.95, 0.9, 0.8, 0.5, 0.2; products 0.95, 0.855, 0.684, 0.342.
         # fcomb: 0.95 * (1 - 0.072), 0.855 * (1 - 0.08), 0.684 * (1 - 0.1), ...
         for rule, expected in [
@@ -175,58 +164,50 @@ class HandCasesTest(tf.test.TestCase, parameterized.TestCase):
             (heuristics.MaskPredictFixedK(2), [1, 4]),
         ]:
             with self.subTest(rule=str(rule)):
-                self.assertEqual(true_positions(rule(*args)), [expected])
+                self.assertEqual(select(rule, log_probs), [expected])
 
     @parameterized.parameters(heuristics.CombThresh, heuristics.Thresh)
     def test_tau_zero_and_one(self, rule):
         log_probs = tf.constant([[0.0, -1.0, -300.0, -INF]])
-        args = log_probs, everywhere(log_probs), everywhere(log_probs), 1
-        self.assertEqual(true_positions(rule(0.0)(*args)), [[0, 1, 2]])
-        self.assertEqual(true_positions(rule(1.0)(*args)), [[0]])
+        self.assertEqual(select(rule(0.0), log_probs), [[0, 1, 2]])
+        self.assertEqual(select(rule(1.0), log_probs), [[0]])
 
-    def test_fcomb_thresh_never_takes_the_whole_row_at_once(self):
+    def test_fcomb_thresh_takes_the_last_token_only_by_fallback(self):
         log_probs = tf.constant([[-0.1, -0.2, -0.3], [-0.1, -0.2, -INF]])
-        selected = heuristics.fcomb_thresh(log_probs, everywhere(log_probs), -INF)
-        self.assertEqual(true_positions(selected), [[0, 1], [0, 1]])
-
-    def test_fcomb_thresh_takes_the_last_token_by_fallback(self):
-        log_probs = tf.constant([[-0.1, -0.2, -0.3]])
-        last = tf.constant([[False, False, True]])
-        self.assertEqual(
-            true_positions(heuristics.fcomb_thresh(log_probs, last, -INF)), [[2]]
-        )
+        rule = heuristics.FcombThresh(0)
+        self.assertEqual(select(rule, log_probs), [[0, 1], [0, 1]])
+        last = tf.constant([[False, False, True]] * 2)
+        self.assertEqual(select(rule, log_probs, last), [[2], [2]])
 
     def test_comparison_is_strict(self):
         log_probs = tf.constant([[-0.25, -0.5, -0.75]])
-        for log_tau, expected in [(-0.75, [0]), (-0.7500001, [0, 1])]:
-            selected = heuristics.comb_thresh(log_probs, everywhere(log_probs), log_tau)
-            self.assertEqual(true_positions(selected), [expected])
-        selected = heuristics.thresh(log_probs, everywhere(log_probs), -0.5)
-        self.assertEqual(true_positions(selected), [[0]])
+        for name, log_tau, expected in [
+            ("comb_thresh", -0.75, [0]),
+            ("comb_thresh", -0.7500001, [0, 1]),
+            ("thresh", -0.5, [0]),
+        ]:
+            self.assertEqual(select(in_logs(name)(log_tau), log_probs), [expected])
 
     @parameterized.parameters(False, True)
     def test_zeros_of_both_signs_tie_to_the_leftmost(self, jit_compile):
         rule = tf.function(heuristics.MaskPredictFixedK(2), jit_compile=jit_compile)
         log_probs = tf.constant([[-1.0, -0.0, 0.0, -0.0, 0.0]])
-        selected = rule(log_probs, everywhere(log_probs), everywhere(log_probs), 1)
-        self.assertEqual(true_positions(selected), [[1, 2]])
+        self.assertEqual(select(rule, log_probs), [[1, 2]])
 
     @parameterized.parameters(False, True)
     def test_all_impossible_candidates_go_before_the_rest(self, jit_compile):
         log_probs = tf.constant([[0.0, -INF, 0.0, -INF, -INF]])
         candidates = tf.constant([[False, True, False, True, True]])
         for name, log_tau in [("thresh", -1.0), ("comb_thresh", -INF)]:
-            rule = tf.function(getattr(heuristics, name), jit_compile=jit_compile)
-            selected = rule(log_probs, candidates, tf.constant(log_tau))
-            self.assertEqual(true_positions(selected), [[1]])
+            rule = tf.function(in_logs(name)(log_tau), jit_compile=jit_compile)
+            self.assertEqual(select(rule, log_probs, candidates), [[1]])
 
     def test_mask_predict_counts_in_integers(self):
         # N * (1 - t / T) in floats leaves 1.9999999999999996 masked here.
         log_probs = -tf.reshape(tf.range(10.0), [1, 10])
-        args = log_probs, everywhere(log_probs), everywhere(log_probs), 8, 10
         for floor in (False, True):
-            selected = heuristics.mask_predict(*args, floor_schedule=floor)
-            self.assertEqual(true_positions(selected), [list(range(8))])
+            rule = heuristics.MaskPredict(10, floor_schedule=floor)
+            self.assertEqual(select(rule, log_probs, t=8), [list(range(8))])
 
     def test_mask_predict_schedule_for_all_small_lengths(self):
         pairs = [(n, total) for n in range(1, 25) for total in range(1, 25)]
@@ -234,22 +215,30 @@ class HandCasesTest(tf.test.TestCase, parameterized.TestCase):
         valid = tf.sequence_mask(n, 24)
         log_probs = tf.zeros([len(pairs), 24])
         for t in range(1, 25):
-            selected = heuristics.mask_predict(log_probs, valid, valid, t, total)
+            selected = heuristics.MaskPredict(total)(log_probs, valid, valid, t)
             expected = [min(n, t * math.ceil(n / total)) for n, total in pairs]
             self.assertEqual(np.sum(selected, axis=1).tolist(), expected)
 
 
-class ValidateSettingTest(parameterized.TestCase):
+class MetadataTest(parameterized.TestCase):
+    """What a rule's class says of its setting."""
+
+    @parameterized.parameters(*heuristics.HEURISTICS.values())
+    def test_the_grid_is_of_settings_from_slow_to_fast(self, rule):
+        self.assertBetween(len(rule.grid), 10, 12)
+        for setting in (rule.default, *rule.grid):
+            rule.check(setting)
+        places = [rule.place(setting) for setting in rule.grid]
+        self.assertEqual(places, sorted(set(places)))
+        if not rule.is_whole:
+            for setting, place in zip(rule.grid, places, strict=True):
+                self.assertAlmostEqual(rule.setting_at(place) / setting, 1)
+
     @parameterized.parameters(
-        ("mask_predict", 1),
-        ("mask_predict", 10.0),
-        ("fixed_k", 3),
-        ("thresh", 0),
-        ("comb_thresh", 1),
-        ("fcomb_thresh", 0.5),
+        ("mask_predict", 1), ("mask_predict", 10.0), ("thresh", 0), ("comb_thresh", 1)
     )
     def test_accepts(self, name, value):
-        heuristics.validate_setting(name, value)
+        heuristics.HEURISTICS[name].check(value)
 
     @parameterized.parameters(
         ("mask_predict", 0, "num_iterations"),
@@ -263,11 +252,7 @@ class ValidateSettingTest(parameterized.TestCase):
     )
     def test_names_the_field(self, name, value, field):
         with self.assertRaisesRegex(ValueError, f"^{name}: {field} .*{value}$"):
-            heuristics.validate_setting(name, value)
-
-    def test_lists_the_known_names(self):
-        with self.assertRaisesRegex(ValueError, "fixed_k, thresh.*'tresh'"):
-            heuristics.validate_setting("tresh", 0.5)
+            heuristics.HEURISTICS[name].check(value)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import math
 import random
-import statistics
 
 import pytest
 
@@ -73,35 +72,20 @@ def test_chinese_is_scored_by_characters():
     assert bleu.sacre_bleu(hypotheses, references, "de").value == 0.0
 
 
-def test_interval_is_the_same_in_every_run():
-    hypotheses, references = map(_texts, _noisy_corpus(seed=1, num_sentences=40))
-    first, second = (
-        bleu.sacre_bleu(hypotheses, references, "de", num_resamples=100)
-        for _ in range(2)
+def test_intervals():
+    """Equal in every run, narrower for more text, 0 for equal texts, on demand."""
+    small, again, large = (
+        bleu.sacre_bleu(*map(_texts, _noisy_corpus(1, size)), "de", num_resamples=100)
+        for size in (40, 40, 500)
     )
-    assert first == second
-    assert first.confidence > 0
-    assert "bs:100|" in first.signature and "seed:" in first.signature
-    assert str(first) == f"{first.value:.2f} ± {first.confidence:.2f}"
-
-
-def test_interval_shrinks_with_the_test_set():
-    small, large = (
-        bleu.sacre_bleu(*map(_texts, _noisy_corpus(3, size)), num_resamples=200)
-        for size in (20, 500)
-    )
-    assert large.confidence < small.confidence / 2
-
-
-def test_equal_sentences_leave_no_doubt():
+    assert small == again
+    assert 0 < large.confidence < small.confidence / 2
+    assert "bs:100|" in small.signature and "seed:" in small.signature
+    assert str(small) == f"{small.value:.2f} ± {small.confidence:.2f}"
     lines = ["der Hund sieht das Haus"] * 10
     assert bleu.sacre_bleu(lines, lines, num_resamples=20).confidence == 0.0
-
-
-def test_no_interval_unless_asked():
     score = bleu.sacre_bleu(["Ja"], ["Nein"])
-    assert score.confidence is None
-    assert "bs:" not in score.signature
+    assert score.confidence is None and "bs:" not in score.signature
 
 
 def test_empty_translations_count_as_wrong():
@@ -147,68 +131,35 @@ def test_split_compounds(line, expected):
     assert bleu.split_compounds(line) == expected
 
 
-class TestTokenizedBleu:
-    @pytest.fixture(autouse=True)
-    def _needs_moses(self):
-        pytest.importorskip("sacremoses")
+_COMPOUND = "Das E ##AT##-##AT## Mail ##AT##-##AT## {} ist leer ."
 
-    def test_splits_german_compounds_on_both_sides(self):
-        hypotheses, references = (
-            ["Das E-Mail-Fach ist leer."],
-            ["Das E-Mail-Amt ist leer."],
-        )
-        split = [
-            f"Das E ##AT##-##AT## Mail ##AT##-##AT## {word} ist leer .".split()
-            for word in ("Fach", "Amt")
-        ]
-        score = bleu.tokenized_bleu(hypotheses, references, "de")
-        expected = corpus_bleu(split[:1], split[1:])
-        assert math.isclose(score.value, expected, rel_tol=1e-9)
 
-    def test_leaves_english_hyphens(self):
-        hypotheses, references = ["a well-known small dog."], ["a well-known big dog."]
-        tokens = [f"a well-known {word} dog .".split() for word in ("small", "big")]
-        score = bleu.tokenized_bleu(hypotheses, references, "en")
-        assert math.isclose(
-            score.value, corpus_bleu(tokens[:1], tokens[1:]), abs_tol=1e-9
-        )
-
-    def test_abbreviations_keep_their_full_stop(self):
-        lines = ["Herr Dr. Maier kommt z.B. heute."]
-        tokens = ["Herr", "Dr.", "Maier", "kommt", "z.B.", "heute", "."]
-        wrong = ["Herr Dr. Maier kommt z.B. morgen."]
-        expected = corpus_bleu([tokens], [[*tokens[:5], "morgen", "."]])
-        score = bleu.tokenized_bleu(lines, wrong, "de")
-        assert math.isclose(score.value, expected, rel_tol=1e-9)
-
-    def test_no_match_of_some_order_is_zero(self):
-        assert bleu.tokenized_bleu(["der Hund"], ["der Hund"], "de").value == 0.0
+@pytest.mark.parametrize(
+    ("language", "line", "tokens", "words"),
+    [
+        ("de", "Das E-Mail-{} ist leer.", _COMPOUND, ("Fach", "Amt")),
+        ("en", "a well-known {} dog.", "a well-known {} dog .", ("small", "big")),
+        # Abbreviations keep their full stop.
+        (
+            *("de", "Herr Dr. Maier kommt z.B. {}.", "Herr Dr. Maier kommt z.B. {} ."),
+            ("heute", "morgen"),
+        ),
+        # No match of some order is zero.
+        ("de", "der {}", "der {}", ("Hund", "Hund")),
+    ],
+)
+def test_tokenized_bleu(language, line, tokens, words):
+    pytest.importorskip("sacremoses")
+    lines, split = ([[form.format(word)] for word in words] for form in (line, tokens))
+    score = bleu.tokenized_bleu(*lines, language)
+    expected = corpus_bleu(*([text.split()] for (text,) in split))
+    assert math.isclose(score.value, expected, rel_tol=1e-9)
 
 
 def test_tokenized_bleu_without_the_extra(monkeypatch):
     monkeypatch.setattr(bleu, "has_moses", lambda: False)
     with pytest.raises(UserError, match="sacremoses"):
         bleu.tokenized_bleu(["a"], ["a"], "de")
-
-
-def test_resamples_vary_as_the_bootstrap_of_sacrebleu():
-    hypotheses, references = map(_texts, _noisy_corpus(0, num_sentences=200))
-    values = bleu.resampled_bleu(hypotheses, references, num_resamples=1000)
-    score = bleu.sacre_bleu(hypotheses, references, num_resamples=1000)
-    assert len(values) == 1000
-    assert statistics.mean(values) == pytest.approx(score.value, abs=0.5)
-    assert 1.96 * statistics.stdev(values) == pytest.approx(score.confidence, rel=0.1)
-
-
-def test_resamples_are_the_same_for_all_systems():
-    """Two systems with the same matches in each sentence differ in no resample."""
-    references = _texts(_noisy_corpus(0, num_sentences=50)[1])
-    first, second = (
-        bleu.resampled_bleu([r.replace("rot", wrong) for r in references], references)
-        for wrong in ("rosa", "lila")
-    )
-    assert first == second and len(set(first)) > 100
-    assert bleu.resampled_bleu(references, references) == [100.0] * 200
 
 
 def test_chrf_of_resamples_some_of_which_match_nothing():

@@ -1,5 +1,6 @@
-"""bin/calibrate.py and bin/decode.py --target_speedup, as a user runs them."""
+"""cmlm-calibrate and cmlm-decode --target_speedup, as a user runs them."""
 
+import contextlib
 import errno
 import json
 import re
@@ -12,6 +13,7 @@ from absl import flags
 from absl.testing import flagsaver
 
 from cmlm_tf.commands.decoding_flags import decoding_options, define_decoding_flags
+from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.calibrate import calibrate
 from cmlm_tf.translate.calibration import load_calibration
@@ -21,12 +23,13 @@ from tests.commands import run_command
 from tests.tiny_models import WORDS, model_dir
 
 _TARGETS = [2.0, 3.0]
+_TEXTS = ("dev.en", "test.en")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calibrate")
-    for name, first in (("dev.en", 0), ("test.en", 5)):
+    for name, first in zip(_TEXTS, (0, 5), strict=True):
         lines = (" ".join(WORDS[i : i + 6]) for i in range(first, first + 20))
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
     return folder
@@ -61,33 +64,69 @@ def _speed(records):
 def test_the_table_holds_what_decoding_gives(calibrated, folder):
     model, report = calibrated
     (table,) = load_calibration(model).tables
+    grid = HEURISTICS["comb_thresh"].grid
     assert table.num_lines == 20
-    assert len(table.points) <= report.num_decodings
+    assert report.num_decodings == len(grid)
+    assert {point.setting for point in table.points} <= set(grid)
     lines = (folder / "dev.en").read_text("utf-8").splitlines()
     translator = tiny_models.translator("student")
-    for point in table.points:
+    for point in table.points[::4]:
         options = UnmaskingOptions(setting=point.setting, length_beam=2)
         translations = translator.translate(lines, options)
         assert _speed([vars(t) for t in translations]) == point.speedup
+    assert sorted(path.name for path in model.glob("*calibration*")) == [
+        "calibration.json"
+    ]
+
+
+def test_an_interrupted_calibration_is_continued(folder, tmp_path):
+    """Its check, too; what a kill leaves of a file that was written goes."""
+    model = shutil.copytree(model_dir("student"), tmp_path / "model")
+    translator = tiny_models.translator("student")
+    options, test = UnmaskingOptions(length_beam=2), folder / "test.en"
+    decoded, reports = [], []
+    for most in (5, 7, 99):
+        left = iter(range(most))
+
+        def translate(lines, options, warn, left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            decoded.append((lines[0], options.setting))
+            return translator.translate(lines, options, warn=warn)
+
+        limited = mock.Mock(translate=translate)
+        with contextlib.suppress(KeyboardInterrupt):
+            reports.append(
+                calibrate(limited, model, folder / "dev.en", options, _TARGETS, test)
+            )
+        for path in model.glob("calibration.unfinished.*"):
+            (model / f".calibration.abcdefgh{path.name[11:]}").touch()
+    (report,) = reports
+    assert len(decoded) == len(set(decoded))
+    assert not list(model.glob("*unfinished*")) + list(model.glob(".*"))
+    first = {name: (folder / name).read_text().split("\n")[0] for name in _TEXTS}
+    tried = {n: [s for line, s in decoded if line == first[n]] for n in first}
+    assert tried["dev.en"] == list(HEURISTICS["comb_thresh"].grid)
+    assert sorted(tried["test.en"]) == sorted(report.found)
 
 
 def test_decoding_by_target_is_decoding_by_its_setting(calibrated, folder):
     model, report = calibrated
-    promise = report.promises[-1]
+    target, promise = report.promises()[-1]
     result = _run(
         "decode.py",
         folder,
         model_dir=model,
         input="test.en",
         length_beam=2,
-        target_speedup=promise.target,
+        target_speedup=target,
         output="fast.de",
         jsonl="fast.jsonl",
     )
     assert result.returncode == 0, result.stderr
     lines = (folder / "fast.jsonl").read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]
-    assert _speed(records) == pytest.approx(promise.measured)
+    assert _speed(records) == pytest.approx(report.found[promise.setting])
     assert f"comb_thresh {promise.setting:g}: " in result.stderr
 
 
@@ -152,7 +191,7 @@ def test_what_cannot_be_reached_is_named_and_the_rest_stored(calibrated, folder)
         target_speedup="2,30",
     )
     assert result.returncode == 1
-    line = "error: target_speedup 30: the fastest of fixed_k on this text is .*stored"
+    line = "error: target_speedup 30: on this text fixed_k gives speeds from .* stored"
     assert re.fullmatch(line, result.stderr.splitlines()[-1])
     assert [row.split()[1] for row in result.stdout.splitlines()[2:-1]] == ["2"]
     promise = load_calibration(calibrated[0]).promise(2.0, "fixed_k", 1)
@@ -186,24 +225,16 @@ def test_a_table_from_more_lines_is_refused_before_anything_is_decoded(
 
 
 def test_replace_stores_a_table_from_fewer_lines(calibrated, folder, tmp_path):
-    shutil.copytree(calibrated[0], tmp_path / "model")
+    model = shutil.copytree(calibrated[0], tmp_path / "model")
     lines = (folder / "dev.en").read_text("utf-8").splitlines()[:19]
     (tmp_path / "few.en").write_text("\n".join(lines), "utf-8")
-    result = _run(
-        *("calibrate.py", tmp_path),
-        model_dir="model",
-        dev="few.en",
-        length_beam=2,
-        target_speedup=2,
-        replace="true",
+    translator, options = (
+        tiny_models.translator("student"),
+        UnmaskingOptions(length_beam=2),
     )
-    assert result.returncode == 0, result.stderr
-    (table,) = [
-        table
-        for table in load_calibration(tmp_path / "model").tables
-        if table.key == load_calibration(calibrated[0]).tables[0].key
-    ]
-    assert table.num_lines == 19
+    report = calibrate(translator, model, tmp_path / "few.en", options, [], None, True)
+    assert report.table.num_lines == 19
+    assert report.table in load_calibration(model).tables
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_anything_is_decoded(folder):
@@ -212,20 +243,6 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_decoded(fold
     with mock.patch.object(tempfile, "mkstemp", side_effect=read_only):
         line = f"{model}/calibration.json: Read-only file system"
         _refused(folder / "dev.en", model, line)
-
-
-def test_nothing_is_stored_if_no_target_can_be_reached(folder, tmp_path):
-    shutil.copytree(model_dir("student"), tmp_path / "model")
-    translator = tiny_models.translator("student")
-    with pytest.raises(UserError, match="the fastest of fixed_k on this text"):
-        calibrate(
-            translator,
-            tmp_path / "model",
-            folder / "dev.en",
-            UnmaskingOptions("fixed_k", 1),
-            [30.0],
-        )
-    assert load_calibration(tmp_path / "model") is None
 
 
 @pytest.mark.parametrize("blank", ["dev", "test"])

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import has_moses
+from cmlm_tf.evaluation.report import evaluate_files
 from tests.commands import run_command
 
 _REFERENCES = "Der Hund schläft heute.\nDas E-Mail-Programm ist gut.\n"
@@ -16,15 +18,17 @@ _DECODED = [
 ]
 
 
+def _record(number):
+    """A line of the decoder's JSON."""
+    counts = {"selected_iterations": 1, "summed_iterations": 4}
+    return json.dumps(_DECODED[number] | counts) + "\n"
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "out.de").write_text(_HYPOTHESES, encoding="utf-8")
     (tmp_path / "ref.de").write_text(_REFERENCES, encoding="utf-8")
-    lines = (
-        json.dumps({**line, "selected_iterations": 1, "summed_iterations": 4})
-        for line in _DECODED
-    )
-    (tmp_path / "out.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "out.jsonl").write_text(_record(0) + _record(1))
     return tmp_path
 
 
@@ -67,11 +71,6 @@ def test_rates_of_faults(folder):
     assert "copies of the source        50.00 % (references 0.00 %)" in result.stdout
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert scores["faults"]["copied"] == 0.5
-    (folder / "in.en").write_text("The dog\n")
-    _check_error(
-        _evaluate(folder, sources="in.en"),
-        "files of different lengths: in.en has 1 lines, ref.de has 2",
-    )
 
 
 def test_chinese(folder):
@@ -90,86 +89,67 @@ def test_crlf_and_gzip_are_the_same_text(folder):
     )
 
 
-def test_different_lengths(folder):
-    (folder / "short.de").write_text("Der Hund\n")
-    _check_error(
-        _evaluate(folder, hypotheses="short.de"),
-        "files of different lengths: short.de has 1 lines, ref.de has 2",
-    )
-
-
-def test_decoded_of_another_length(folder):
-    line = (folder / "out.jsonl").read_text().splitlines()[0]
-    (folder / "short.jsonl").write_text(line + "\n")
-    _check_error(
-        _evaluate(folder, decoded="short.jsonl"),
-        "files of different lengths: short.jsonl has 1 lines, ref.de has 2",
-    )
-
-
-def test_decoded_of_another_output(folder):
-    text = (folder / "out.jsonl").read_text().replace("neu", "gut")
-    (folder / "other.jsonl").write_text(text)
-    _check_error(
-        _evaluate(folder, decoded="other.jsonl"),
-        "other.jsonl, line 2: the text is not that of out.de",
-    )
-
-
-def test_missing_file(folder):
-    _check_error(
-        _evaluate(folder, references="none.de"), "none.de: No such file or directory"
-    )
-
-
-def test_empty_file(folder):
-    (folder / "empty.de").write_text("")
-    _check_error(
-        _evaluate(folder, hypotheses="empty.de", references="empty.de"),
-        "empty.de: the file is empty",
-    )
-
-
-def test_invalid_utf8_names_file_and_line(folder):
-    (folder / "latin1.de").write_bytes("gut\nschläft\n".encode("latin-1"))
-    _check_error(
-        _evaluate(folder, hypotheses="latin1.de"), "latin1.de, line 2: not valid UTF-8"
-    )
+@pytest.mark.parametrize(
+    ("file", "content", "flags", "fault"),
+    [
+        (
+            *("short.de", "Der Hund\n", {"hypotheses": "short.de"}),
+            "files of different lengths: short.de has 1 lines, ref.de has 2",
+        ),
+        (
+            *("short.en", "The dog\n", {"sources": "short.en"}),
+            "files of different lengths: short.en has 1 lines, ref.de has 2",
+        ),
+        (
+            *("short.jsonl", _record(0), {"decoded": "short.jsonl"}),
+            "files of different lengths: short.jsonl has 1 lines, ref.de has 2",
+        ),
+        (
+            *("other.jsonl", _record(0) + _record(0), {"decoded": "other.jsonl"}),
+            "other.jsonl, line 2: the text is not that of out.de",
+        ),
+        ("x", "", {"references": "none.de"}, "none.de: No such file or directory"),
+        (
+            *("empty.de", "", {"hypotheses": "empty.de", "references": "empty.de"}),
+            "empty.de: the file is empty",
+        ),
+        (
+            *("latin1.de", b"gut\nschl\xe4ft\n", {"hypotheses": "latin1.de"}),
+            "latin1.de, line 2: not valid UTF-8",
+        ),
+        (
+            *("x", "", {"num_resamples": -1}),
+            "flag --num_resamples=-1: -1 is not an integer in the range [0, 100000]",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(folder, file, content, flags, fault):
+    content = content if isinstance(content, bytes) else content.encode()
+    (folder / file).write_bytes(content)
+    _check_error(_evaluate(folder, **flags), fault)
 
 
 _NO_RECORDS = (
     *("", "{", "3", "[1, 2]", "{}", '{"text": "", "num_tokens": 1}', "null"),
     "[" * 100_000,
     *(
-        f'{{"text": "", "num_tokens": {"9" * digits}, "iterations": 1, '
-        '"selected_iterations": 1, "summed_iterations": 1}'
-        for digits in (401, 5001)
+        _record(0).replace(": 6", f": {wrong}").strip()
+        for wrong in ("9" * 401, "9" * 5001, "-1", "1.5", "true", '"1"')
     ),
 )
 
 
-@pytest.mark.parametrize("line", _NO_RECORDS, ids=range(len(_NO_RECORDS)))
-def test_bad_decoded_line_is_named(folder, line):
-    good = (folder / "out.jsonl").read_text().splitlines()[0]
-    (folder / "bad.jsonl").write_text(f"{good}\n{line}\n")
-    _check_error(
-        _evaluate(folder, decoded="bad.jsonl"),
-        "bad.jsonl, line 2: no JSON object with text and the whole numbers "
-        "num_tokens, iterations, selected_iterations, summed_iterations",
-    )
-
-
-def test_negative_or_fractional_counts(folder):
-    for wrong in ("-1", "1.5", "true", '"1"'):
-        text = (folder / "out.jsonl").read_text().replace(": 6", f": {wrong}")
-        (folder / "bad.jsonl").write_text(text)
-        result = _evaluate(folder, decoded="bad.jsonl")
-        assert result.stderr.startswith("error: bad.jsonl, line 1: ")
-
-
-def test_flags_are_checked(folder):
-    result = _evaluate(folder, num_resamples=-1)
-    _check_error(
-        result, "flag --num_resamples=-1: -1 is not an integer in the range [0, 100000]"
-    )
-    assert _evaluate(folder, help="true").returncode == 0
+def test_a_bad_decoded_line_is_named(folder):
+    """All in one process: the command's own are told apart by their flags alone."""
+    for line in _NO_RECORDS:
+        (folder / "bad.jsonl").write_text(f"{_record(0)}{line}\n")
+        with pytest.raises(UserError) as error:
+            evaluate_files(
+                *(str(folder / name) for name in ("out.de", "ref.de")),
+                "de",
+                str(folder / "bad.jsonl"),
+            )
+        assert str(error.value) == (
+            f"{folder}/bad.jsonl, line 2: no JSON object with text and the whole "
+            "numbers num_tokens, iterations, selected_iterations, summed_iterations"
+        )

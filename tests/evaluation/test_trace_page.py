@@ -1,6 +1,7 @@
 """The trace page: what it shows, whole in itself, and readable for everyone."""
 
 import dataclasses
+import itertools
 import math
 import re
 
@@ -101,7 +102,7 @@ def _check_cell(cell, i, step, before):
 
 
 def test_the_last_row_reads_as_the_translation(translator, root):
-    details = list(root.all("details"))[0]
+    details = next(root.all("details"))
     for side, table in zip(SIDES, details.all("table", "passes"), strict=True):
         text = translator.translate(LINES[:1], side)[0].text
         last = list(table.all("tr"))[-1]
@@ -116,18 +117,15 @@ def test_the_last_row_reads_as_the_translation(translator, root):
 
 
 def test_length_candidates_stand_in_order_with_their_scores(translator, root):
-    details = list(root.all("details"))[0]
+    details = next(root.all("details"))
     for side, table in zip(SIDES, details.all("table", "candidates"), strict=True):
         candidates = translator.translate(LINES[:1], side)[0].candidates[0]
         rows = [[c.text() for c in r.all("td")] for r in table.all("tr")][1:]
         assert rows[0][0].endswith("(selected)")
-        assert [int(row[0].split()[0]) for row in rows] == [
-            len(c.tokens) for c in candidates
-        ]
-        for row, candidate in zip(rows, candidates, strict=True):
-            assert float(row[1]) == pytest.approx(candidate.score, abs=6e-4)
-            assert int(row[2]) == candidate.iterations
-            assert row[3] == candidate.text
+        for (length, score, *others), candidate in zip(rows, candidates, strict=True):
+            assert int(length.split()[0]) == len(candidate.tokens)
+            assert float(score) == pytest.approx(candidate.score, abs=6e-4)
+            assert others == [str(candidate.iterations), candidate.text]
 
 
 def test_all_controls_and_regions_have_names(root):
@@ -167,52 +165,37 @@ def _luminance(color):
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def test_tokens_that_are_masked_again_are_marked(translator):
-    options = UnmaskingOptions("mask_predict", 6, "update_masked", length_beam=1)
-    traced = UnmaskingOptions(
-        "mask_predict", 6, "update_masked", length_beam=1, trace=True
-    )
-    passes = translator.translate([CHANGING], traced)[0].candidates[0][0].passes
-    expected = sum(
-        now and not then
-        for before, after in zip(passes, passes[1:], strict=False)
-        for then, now in zip(before["mask"], after["mask"], strict=True)
-    )
-    made = TracePage(translator, [options])
-    made.add([CHANGING], None)
-    root = parse(made.render())
-    (table,) = root.all("table", "passes")
-    assert expected > 0
-    assert len(list(table.all("span", "again"))) == expected
-
-
-def test_every_masked_position_has_its_probability(translator, root):
-    """Also where a pass predicts the token that the one before predicted."""
-    table = next(root.all("table", "passes"))
-    still = list(table.all("span", "still"))
-    assert still
-    assert all("title" in token.attributes for token in still)
-
-
-def test_tokens_that_are_rewritten_unmasked_are_told_apart(translator):
-    options = UnmaskingOptions("mask_predict", 6, "update_all", length_beam=1)
+@pytest.mark.parametrize(
+    ("strategy", "state", "told"),
+    [
+        ("update_masked", "again", "(masked again)"),
+        ("update_all", "over", "(rewritten)"),
+    ],
+)
+def test_what_happens_to_unmasked_tokens_is_marked(translator, strategy, state, told):
+    options = UnmaskingOptions("mask_predict", 6, strategy, length_beam=1)
     traced = dataclasses.replace(options, trace=True)
     passes = translator.translate([CHANGING], traced)[0].candidates[0][0].passes
-    expected = sum(
-        not any(masks) and len(set(ids)) == 2
-        for before, after in zip(passes, passes[1:], strict=False)
-        for masks, ids in zip(
-            zip(before["mask"], after["mask"], strict=True),
-            zip(before["token_ids"], after["token_ids"], strict=True),
-            strict=True,
-        )
-    )
+    expected = 0
+    for before, after in itertools.pairwise(passes):
+        for i, was_masked in enumerate(before["mask"]):
+            is_masked = after["mask"][i]
+            is_other = before["token_ids"][i] != after["token_ids"][i]
+            if not was_masked and (is_masked if state == "again" else is_other):
+                expected += state == "again" or not is_masked
     made = TracePage(translator, [options])
     made.add([CHANGING], None)
     (table,) = parse(made.render()).all("table", "passes")
-    rewritten = list(table.all("span", "over"))
-    assert len(rewritten) == expected > 0
-    assert all("(rewritten)" in token.text() for token in rewritten)
+    found = list(table.all("span", state))
+    assert len(found) == expected > 0
+    assert all(told in token.text() for token in found)
+
+
+def test_every_masked_position_has_its_probability(root):
+    """Also where a pass predicts the token that the one before predicted."""
+    still = list(next(root.all("table", "passes")).all("span", "still"))
+    assert still
+    assert all("title" in token.attributes for token in still)
 
 
 def test_the_legend_tells_of_every_state(root):
@@ -237,17 +220,11 @@ def test_lines_in_parts_and_more_lines_than_fit(translator, monkeypatch, caplog)
 
 
 def test_what_stands_beside():
-    default = UnmaskingOptions()
-    names = [(s.heuristic, s.setting) for s in parse_beside(None, default)]
-    assert names == [("mask_predict", 5), ("comb_thresh", 0.1)]
-    other = UnmaskingOptions("mask_predict", 7, length_beam=2)
-    beside, same = parse_beside(None, other)
-    assert (beside.heuristic, beside.setting, beside.length_beam) == (
-        "comb_thresh",
-        0.1,
-        2,
-    )
-    assert same == other
+    default, other = UnmaskingOptions(), UnmaskingOptions("mask_predict", 7)
+    assert parse_beside(None, default) == [UnmaskingOptions("mask_predict", 5), default]
+    assert parse_beside(None, other) == [UnmaskingOptions("comb_thresh", 0.1), other]
+    narrow = UnmaskingOptions(length_beam=2)
+    assert [side.length_beam for side in parse_beside("thresh:0.2", narrow)] == [2, 2]
     assert parse_beside("none", default) == [default]
     for text, message in (
         ("fixed_k", "beside must be"),

@@ -13,64 +13,39 @@ from cmlm_tf.modeling.chunks import ChunkSize, in_chunks, token_sizes
 class InChunksTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(
         sizes=[
-            *((n,) for n in (1, 2, 3, 4, 5, 6, 9)),
-            *((1, 2), (1, 3, 4), (2, 6), (3, None), (1, 2, None), (None,)),
-        ],
-        jit_compile=[False, True],
-    )
-    def test_chunks_visit_what_is_wanted(self, sizes, jit_compile):
-        sizes = [n and ChunkSize(n, n) for n in sizes]
-
-        @tf.function(autograph=False, jit_compile=jit_compile)
-        def visit(wanted):
-            seen = tf.zeros([6], tf.int32)
-
-            def number(places, capacity):
-                if places is None:
-                    return tf.range(6) + 10
-                self.assertIn(ChunkSize(places.shape[0], capacity), sizes)
-                return places + 10
-
-            return in_chunks(number, wanted, sizes, seen)
-
-        for bits in itertools.product([False, True], repeat=6):
-            wanted = np.array(bits)
-            most = max((size.places for size in sizes if size), default=0)
-            at_once = sizes[-1] is None and wanted.sum() > most
-            expected = np.where(wanted | at_once, np.arange(6) + 10, 0)
-            if sizes == [None]:
-                expected = np.arange(6) + 10
-            self.assertAllEqual(visit(tf.constant(wanted)), expected)
-
-    @parameterized.product(
-        sizes=[
+            *(((n, n),) for n in (1, 3, 6, 9)),
             *(((n, 5),) for n in (1, 2, 4, 6, 9)),
+            *(((1, 1), (3, 3), (4, 4)), ((2, 2), (6, 6)), ((3, 3), None), (None,)),
             *(((2, 5), (4, 9)), ((1, 5), (2, 7), (6, 12)), ((2, 5), (3, 8), None)),
         ],
         jit_compile=[False, True],
     )
-    def test_no_chunk_weighs_too_much(self, sizes, jit_compile):
+    def test_chunks_visit_what_is_wanted_and_none_weighs_too_much(
+        self, sizes, jit_compile
+    ):
         sizes = [size and ChunkSize(*size) for size in sizes]
+        # With room for any one place each weighs something, else one.
+        is_weighed = sizes[0] is not None and sizes[0].capacity >= 5
 
         @tf.function(autograph=False, jit_compile=jit_compile)
-        def weigh(wanted, weights):
-            def weight(places, capacity):
+        def visit(wanted, weights):
+            def weigh(places, capacity):
                 if places is None:
                     return 0 * weights - 1
-                inside = places < 6
                 weighed = tf.gather(weights, tf.minimum(places, 5))
-                total = tf.reduce_sum(tf.where(inside, weighed, 0))
+                total = tf.reduce_sum(tf.where(places < 6, weighed, 0))
                 # The weight of the chunk, and of which size it is.
                 return tf.zeros_like(places) + total * 100 + capacity
 
             empty = tf.zeros([6], tf.int32)
-            return in_chunks(weight, wanted, sizes, empty, weights)
+            given = weights if is_weighed else None
+            return in_chunks(weigh, wanted, sizes, empty, given)
 
         rng = np.random.default_rng(3)
         for bits in itertools.product([False, True], repeat=6):
             wanted, weights = np.array(bits), rng.integers(1, 6, [6])
-            weights = np.where(wanted, weights, 0).astype(np.int32)
-            actual = weigh(tf.constant(wanted), tf.constant(weights))
+            weights = np.where(wanted, weights if is_weighed else 1, 0).astype(np.int32)
+            actual = visit(tf.constant(wanted), tf.constant(weights))
             self.assertAllEqual(actual, _chunks(wanted, weights, sizes))
 
     def test_no_size_is_chosen_by_a_switch(self):
@@ -92,6 +67,8 @@ class InChunksTest(tf.test.TestCase, parameterized.TestCase):
 
 def _chunks(wanted, weights, sizes):
     """Each place's chunk: the weight of what fits into it, and its capacity."""
+    if sizes == [None]:
+        return np.full([6], -1)
     expected = np.zeros([6], np.int32)
     left = np.flatnonzero(wanted).tolist()
     while left:

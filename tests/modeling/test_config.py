@@ -25,7 +25,3 @@ class TransformerConfigTest(tf.test.TestCase, parameterized.TestCase):
         name = "model_dim" if name == "num_heads" else name
         with self.assertRaisesRegex(UserError, f"model.{name} must be"):
             TransformerConfig(**sizes)
-
-
-if __name__ == "__main__":
-    tf.test.main()

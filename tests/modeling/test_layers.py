@@ -84,7 +84,3 @@ class LayersTest(tf.test.TestCase):
         _, logits = student.start(tf.constant(sources))
         _, padded_logits = student.start(tf.constant(padded))
         self.assertAllClose(logits, padded_logits, atol=1e-5)
-
-
-if __name__ == "__main__":
-    tf.test.main()

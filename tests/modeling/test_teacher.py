@@ -120,7 +120,3 @@ class TeacherTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllClose(
             tf.reshape(teacher(packed), [2, 4, -1]), alone, atol=1e-4, rtol=1e-4
         )
-
-
-if __name__ == "__main__":
-    tf.test.main()

@@ -1,37 +1,37 @@
-"""Loads a SavedModel with TensorFlow alone: fresh_process.py EXPORT < REQUESTS.
-
-Reads a JSON list of [signature, inputs] and writes their outputs as JSON, with the
-names of all ops that TensorFlow itself has.
-"""
+"""What a process does that knows TensorFlow and tensorflow_text, not the package."""
 
 import json
 import sys
 
+import tensorflow as tf
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
 
-def main():
-    import tensorflow as tf
-    from tensorflow.core.framework import op_def_pb2
-    from tensorflow.python.client import pywrap_tf_session
 
+def run(export, requests):
+    """Loads a SavedModel and calls it.
+
+    Args:
+        export: its folder.
+        requests: for each call the inputs of serving_default.
+
+    Returns:
+        The outputs, the names of the ops that TensorFlow itself has, and the modules
+        of the package that were imported.
+    """
     ops = op_def_pb2.OpList.FromString(
         pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList())
     )
     import tensorflow_text  # noqa: F401  (the graph has its ops)
 
-    module = tf.saved_model.load(sys.argv[1])
+    function = tf.saved_model.load(export).signatures["serving_default"]
+    specs = function.structured_input_signature[1]
     outputs = []
-    for signature, inputs in json.load(sys.stdin):
-        function = module.signatures[signature]
-        specs = function.structured_input_signature[1]
-        result = function(
-            **{n: tf.constant(v, specs[n].dtype) for n, v in inputs.items()}
-        )
-        outputs.append({name: _plain(value.numpy()) for name, value in result.items()})
+    for inputs in requests:
+        tensors = {n: tf.constant(v, specs[n].dtype) for n, v in inputs.items()}
+        outputs.append({n: _plain(x.numpy()) for n, x in function(**tensors).items()})
     ours = [name for name in sys.modules if name.split(".")[0] == "cmlm_tf"]
-    json.dump(
-        {"outputs": outputs, "core_ops": [op.name for op in ops.op], "ours": ours},
-        sys.stdout,
-    )
+    return {"outputs": outputs, "core_ops": [op.name for op in ops.op], "ours": ours}
 
 
 def _plain(array):
@@ -41,4 +41,4 @@ def _plain(array):
 
 
 if __name__ == "__main__":
-    main()
+    json.dump(run(sys.argv[1], json.load(sys.stdin)), sys.stdout)

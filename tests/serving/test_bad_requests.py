@@ -28,10 +28,10 @@ class BadRequestsTest(tf.test.TestCase, parameterized.TestCase):
         ({"setting": float("inf")}, "setting: tau must be from 0 to 1"),
         (
             {"heuristic": "fixed_k", "setting": 0.0},
-            "setting: T and K must be whole numbers from 1 to 1000000",
+            "setting: tokens_per_iteration must be a whole number of at least 1",
         ),
-        ({"heuristic": "mask_predict", "setting": 2.5}, "setting: T and K must be"),
-        ({"heuristic": "mask_predict", "setting": 2e6}, "setting: T and K must be"),
+        ({"heuristic": "mask_predict", "setting": 2.5}, "setting: num_iterations must"),
+        ({"heuristic": "mask_predict", "setting": 2e6}, "setting: num_iterations must"),
         ({"length_beam": 0}, f"length_beam: must be from 1 to {MAX_LENGTH_BEAM}"),
         ({"length_beam": [1, MAX_LENGTH_BEAM + 1]}, "length_beam: must be from 1 to"),
         ({"max_iterations": 0}, "max_iterations: must be from 1 to 1000000"),

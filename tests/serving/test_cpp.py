@@ -7,7 +7,6 @@ import unittest
 
 import tensorflow as tf
 
-from cmlm_tf.translate.options import UnmaskingOptions
 from tests.serving import cpp_program, exported
 from tests.serving.exported import LINES, SETTINGS
 
@@ -40,13 +39,11 @@ class CppTest(tf.test.TestCase):
 
     def test_defaults(self):
         rows = list(cpp_program.rows(process()))[: len(NO_TABS)]
-        self.assert_same(rows, exported.translator().translate(NO_TABS))
+        pairs = zip(LINES, exported.translations("comb_thresh"), strict=True)
+        self.assert_same(rows, [found for line, found in pairs if line in NO_TABS])
 
     def test_every_heuristic(self):
-        translations = []
-        for heuristic, setting in SETTINGS.items():
-            options = UnmaskingOptions(heuristic, setting)
-            translations += exported.translator().translate(LINES, options)
+        translations = [x for name in SETTINGS for x in exported.translations(name)]
         rows = list(cpp_program.rows(process()))[len(NO_TABS) :]
         self.assert_same(rows, translations)
 

@@ -6,8 +6,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.data.corpora import open_corpus
-from cmlm_tf.pretrained import EN_DE_TEST
+from cmlm_tf.serving.requests import request_inputs
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import UnmaskingOptions
@@ -30,47 +29,36 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
 
     @parameterized.parameters(*SETTINGS)
     def test_translations_are_those_of_the_translator(self, heuristic):
-        setting = SETTINGS[heuristic]
-        expected = translate(LINES, heuristic=heuristic, setting=setting)
-        options = {"heuristic": heuristic, "setting": setting}
-        self.assert_same(call("serving_default", [LINES], options), expected)
+        expected = exported.translations(heuristic)
+        options = {"heuristic": heuristic, "setting": SETTINGS[heuristic]}
+        outputs = call("serving_default", [LINES], options)
+        self.assert_same(outputs, expected)
+        if heuristic == "comb_thresh":  # The default, with its default setting.
+            self.assertEqual(call("text_only", [LINES]), outputs)
         for line, translation in zip(LINES, expected, strict=True):
             alone = call("serving_default", [[line]], options)
             self.assert_same(alone, [translation])
 
-    def test_sentences_of_the_test_set(self):
-        pairs = open_corpus(f"tsv:{EN_DE_TEST}?source=1&target=2")
-        lines = [source for source, _ in pairs if len(source) < MAX_LENGTH - 2][:20]
-        outputs = call("serving_default", [lines])
-        self.assert_same(outputs, translate(lines))
-        self.assertEqual(call("text_only", [lines]), outputs)
-
-    def test_rows_of_one_batch_get_what_each_asks_for(self):
+    def test_merged_requests_get_what_each_asks_for(self):
         line = LINES[3]
         rows = [(name, setting) for name, setting in SETTINGS.items()]
         rows += [("comb_thresh", 0.0), ("comb_thresh", 1.0), ("mask_predict", 1.0)]
-        beams = [1, 2, 3, 4, 5, 6, 2, 7]
-        options = {
-            "heuristic": [name for name, _ in rows],
-            "setting": [setting for _, setting in rows],
-            "length_beam": beams,
-        }
-        outputs = call("serving_default", [[line] * len(rows)], options)
-        expected = [
-            translate([line], heuristic=name, setting=setting, length_beam=beam)[0]
-            for (name, setting), beam in zip(rows, beams, strict=True)
+        asked = [
+            {"heuristic": name, "setting": setting, "length_beam": beam}
+            for (name, setting), beam in zip(
+                rows, [1, 2, 3, 4, 5, 6, 2, 7], strict=True
+            )
         ]
-        self.assert_same(outputs, expected)
+        # As a server does that merges requests into batches.
+        requests = [exported.arrays(request_inputs([line], row)) for row in asked]
+        names = requests[0]
+        merged = {
+            n: np.concatenate([request[n] for request in requests]) for n in names
+        }
+        outputs = exported.servable().predict("serving_default", merged)
+        outputs = {name: exported.as_list(value) for name, value in outputs.items()}
+        self.assert_same(outputs, [translate([line], **row)[0] for row in asked])
         self.assertGreater(len(set(outputs["iterations"])), 2)
-
-    def test_settings_left_out_are_those_of_the_command(self):
-        for heuristic, setting in (("mask_predict", 10), ("fixed_k", 3)):
-            outputs = call("serving_default", [LINES], {"heuristic": heuristic})
-            expected = translate(LINES, heuristic=heuristic, setting=setting)
-            self.assert_same(outputs, expected)
-            for none in (float("nan"), -1.0):
-                options = {"heuristic": heuristic, "setting": none}
-                self.assertEqual(call("serving_default", [LINES], options), outputs)
 
     def test_loaded_functions_have_the_inputs_by_name_and_by_place(self):
         inputs = {"text": "a house", "partial": "<mask> Haus"}
@@ -141,7 +129,7 @@ class SignaturesTest(tf.test.TestCase, parameterized.TestCase):
         for row, ids in enumerate(sources):
             padded[row, : len(ids)] = ids
         outputs = call("decode_ids", [padded])
-        expected = translate(LINES)
+        expected = exported.translations("comb_thresh")
         for row, translation in enumerate(expected):
             length = outputs["length"][row]
             self.assertEqual(length, translation.num_tokens)

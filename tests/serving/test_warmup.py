@@ -8,9 +8,11 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 from cmlm_tf.data.subwords import SubwordModel
-from cmlm_tf.serving.warmup import WARMUP_FILE, every_shape, text_of
+from cmlm_tf.serving.grpc_client import predict_request
+from cmlm_tf.serving.requests import request_inputs
+from cmlm_tf.serving.warmup import WARMUP_FILE, every_shape, prediction_log, text_of
 from tests import tiny_models
-from tests.serving import exported, server
+from tests.serving import exported
 
 
 def read(path):
@@ -25,10 +27,23 @@ def read(path):
 class WarmupTest(tf.test.TestCase, parameterized.TestCase):
     def setUp(self):
         super().setUp()
-        server.tiny_servable().failures = 0
+        exported.servable().failures = 0
+
+    def test_a_record_is_the_message_of_tensorflow_serving(self):
+        for size in (1, 64):  # Lengths of one byte and of more.
+            inputs = request_inputs(["ein Haus"] * size, {"setting": 1.0})
+            inputs["ids"] = [[5, 6]]
+            expected = prediction_log_pb2.PredictionLog()
+            request = expected.predict_log.request
+            request.CopyFrom(predict_request(inputs, ""))
+            request.model_spec.signature_name = "nbest"
+            record = prediction_log("nbest", inputs)
+            found = prediction_log_pb2.PredictionLog.FromString(record)
+            self.assertEqual(found, expected)
+            self.assertLen(record, expected.ByteSize())
 
     def test_every_signature_is_replayed(self):
-        servable = server.tiny_servable()
+        servable = exported.servable()
         replayed = set()
         for name, inputs in read(exported.export_dir()):
             outputs = servable.predict(name, inputs)
@@ -65,20 +80,21 @@ class WarmupTest(tf.test.TestCase, parameterized.TestCase):
         graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0]
         aliases = {f"cmlm_{n}" for n in ("start", "translate", "complete", "score")}
         self.assertEqual(set(graph.meta_info_def.function_aliases.values()), aliases)
-        servable = server.Servable(path)
+        servable = exported.servable(device=device)
         shapes = set()
         for name, inputs in read(path):
             if name == "serving_default":
                 shapes.add((len(inputs["text"]), inputs["length_beam"][0]))
         self.assertEqual(shapes, set(itertools.product((1, 8, 64), (1, 5))))
         inputs = {"text": [line.encode() for line in exported.LINES]}
-        for signature, names in (
-            ("text_only", ("translation", "iterations")),
-            ("trace", ("translation", "token_ids", "mask")),
-        ):
+        # A trace is not compiled: it is the same for both devices.
+        names = {"text_only": ("translation", "iterations")}
+        if device == "tpu":
+            names["trace"] = ("translation", "token_ids", "mask")
+        for signature, fields in names.items():
             outputs = servable.predict(signature, inputs)
-            expected = server.tiny_servable().predict(signature, inputs)
-            for name in names:
+            expected = exported.servable().predict(signature, inputs)
+            for name in fields:
                 self.assertEqual(outputs[name].tolist(), expected[name].tolist())
 
 

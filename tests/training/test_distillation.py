@@ -1,8 +1,6 @@
 import hashlib
 import json
-import random
 import shutil
-import time
 
 import pytest
 from absl.testing import parameterized
@@ -13,7 +11,6 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.training.distillation import distill, distill_corpus
 from cmlm_tf.translate.loading import load_translator
 from cmlm_tf.translate.options import BeamOptions
-from tests.commands import CONTEXT
 from tests.tiny_models import model_dir
 from tests.training.small_run import small_config, write_teacher
 
@@ -22,17 +19,6 @@ SETTINGS = {"beam_size": 5}
 
 def shout(lines):
     return [line.upper() for line in lines]
-
-
-def shout_slowly(lines):
-    time.sleep(0.01)
-    return shout(lines)
-
-
-def distill_slowly(spec, output, is_ready):
-    """Works in small chunks, so that a kill comes in the midst of them."""
-    is_ready.set()
-    distill_corpus(open_corpus(spec), lambda: shout_slowly, output, SETTINGS, 3)
 
 
 class DistillCorpusTest(parameterized.TestCase):
@@ -88,14 +74,6 @@ class DistillCorpusTest(parameterized.TestCase):
     def test_one_line_for_each_line(self, chunk_size):
         self.distill(chunk_size=chunk_size)
         self.assert_complete()
-
-    def test_a_folder_without_a_name_is_refused_at_the_start(self):
-        self.output = self.output.parent / "missing" / ".."
-        with self.assertRaisesRegex(UserError, "no name of a folder"):
-            self.distill()
-
-    def test_result_is_a_corpus(self):
-        self.distill()
         corpus = open_corpus(f"files:{self.output}/source.txt,{self.output}/target.txt")
         self.assertEqual(
             list(corpus), [(line, line.upper()) for line in self.text.split("\n")[:-1]]
@@ -107,11 +85,23 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill()
         self.assert_complete()
 
-    def test_stopped_between_files_and_journal(self):
-        self.fail_at(5)
+    @parameterized.parameters(
+        ("source.txt", "half a line that the journal does not know"),
+        ("target.txt", "half a line that the journal does not know"),
+        (".journal.abcd1234.json", "{"),
+        (".manifest.abcd1234.json", "{"),
+    )
+    def test_killed_while_a_file_was_written(self, name, text):
+        self.fail_at(3)
+        with open(self.folder / "out.partial" / name, "a") as file:
+            file.write(text)
+        self.distill()
+        self.assert_complete()
+
+    def test_killed_before_there_were_files(self):
+        self.fail_at(0)
         for name in ("source.txt", "target.txt"):
-            with open(self.folder / "out.partial" / name, "a") as file:
-                file.write("half a line that the journal does not know")
+            (self.folder / "out.partial" / name).unlink()
         self.distill()
         self.assert_complete()
 
@@ -119,28 +109,6 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill()
         (self.output / "journal.json").write_text("{}")
         self.distill(translate_fn=None)
-        self.assert_complete()
-
-    def test_killed_again_and_again(self):
-        rng = random.Random(1)
-        for _ in range(3):
-            is_ready = CONTEXT.Event()
-            arguments = self.spec, self.output, is_ready
-            process = CONTEXT.Process(target=distill_slowly, args=arguments)
-            process.start()
-            self.assertTrue(is_ready.wait(timeout=600))
-            time.sleep(rng.uniform(0.02, 0.15))
-            process.kill()
-            process.join()
-        self.distill(chunk_size=3)
-        self.assert_complete()
-
-    def test_killed_while_a_file_was_written(self):
-        self.fail_at(3)
-        partial = self.folder / "out.partial"
-        for name in (".journal.abcd1234.json", ".manifest.abcd1234.json"):
-            (partial / name).write_text("{")
-        self.distill()
         self.assert_complete()
 
     def test_other_settings(self):
@@ -205,13 +173,6 @@ class DistillCorpusTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, "journal.json: damaged"):
             self.distill()
 
-    def test_killed_before_there_were_files(self):
-        self.fail_at(0)
-        for name in ("source.txt", "target.txt"):
-            (self.folder / "out.partial" / name).unlink()
-        self.distill()
-        self.assert_complete()
-
     @parameterized.parameters("{}", "[]", "3", '{"settings": {"beam_size": 5}}', "{")
     def test_damaged_journal_or_manifest(self, content):
         self.fail_at(3)
@@ -234,11 +195,6 @@ class DistillCorpusTest(parameterized.TestCase):
         with self.assertRaisesRegex(UserError, f"{name}: No such file"):
             self.distill(translate_fn=None)
 
-    def test_output_folder_that_is_a_dangling_link(self):
-        self.output.symlink_to(self.folder / "nowhere")
-        with self.assertRaisesRegex(UserError, "not a distilled corpus"):
-            self.distill(translate_fn=None)
-
     def test_two_runs_at_once(self):
         def translate(lines):
             with self.assertRaisesRegex(UserError, "another run"):
@@ -248,10 +204,17 @@ class DistillCorpusTest(parameterized.TestCase):
         self.distill(translate)
         self.assert_complete()
 
-    def test_folder_that_is_no_distilled_corpus(self):
+    def test_what_is_no_folder_of_a_distilled_corpus(self):
+        (self.folder / "link").symlink_to(self.folder / "nowhere")
         self.output.mkdir()
-        with self.assertRaisesRegex(UserError, "not a distilled corpus"):
-            self.distill()
+        for path, message in (
+            ("out", "not a distilled corpus"),
+            ("link", "not a distilled corpus"),
+            ("missing/..", "no name of a folder"),
+        ):
+            self.output = self.folder / path
+            with self.assertRaisesRegex(UserError, message):
+                self.distill(translate_fn=None)
 
 
 class DistillTest(parameterized.TestCase):

@@ -3,7 +3,7 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.modeling.packed_weights import pack
+from cmlm_tf.modeling.packed_weights import to_vector
 from cmlm_tf.training.optimizer import Adam
 
 
@@ -40,7 +40,7 @@ class AdamTest(tf.test.TestCase, parameterized.TestCase):
                 w if averages is None else decay * a + (1 - decay) * w
                 for w, a in zip(weights, averages or weights, strict=True)
             ]
-            state = next_state(state, pack([tf.constant(g) for g in gradients]))
+            state = next_state(state, to_vector([tf.constant(g) for g in gradients]))
             if step % updates_before_writing == 0:
                 optimizer.write_state(state)
                 state = optimizer.read_state()

@@ -2,215 +2,222 @@
 
 import dataclasses
 import json
+import math
 import shutil
-import tempfile
-from pathlib import Path
 
-import tensorflow as tf
-from absl.testing import parameterized
+import numpy as np
+import pytest
 
 from cmlm_tf.errors import UserError
 from cmlm_tf.translate.calibration import (
     CALIBRATION_FILE,
+    Point,
+    SpeedTable,
     check_replacement,
     load_calibration,
+    rising_points,
     save_table,
 )
-from cmlm_tf.translate.speed_table import Point, SpeedTable
 from tests.tiny_models import model_dir
 
 POINTS = (Point(1.5, 0.5), Point(3.0, 0.1), Point(6.0, 0.001))
+NUMBERS = (Point(1.9, 2), Point(2.6, 3), Point(3.4, 4))
 
 
-def table(heuristic="comb_thresh", points=POINTS, length_beam=5, drop=False):
-    key = (heuristic, "update_masked_sub", length_beam, drop)
-    return SpeedTable(*key, tuple(points), 300, "0f")
+def table(heuristic="comb_thresh", points=POINTS, length_beam=5, num_lines=300):
+    key = (heuristic, "update_masked_sub", length_beam, False)
+    return SpeedTable(*key, tuple(points), num_lines, "0f")
 
 
-class PromiseTest(tf.test.TestCase, parameterized.TestCase):
-    def test_measured_speeds_give_measured_settings(self):
-        for point in POINTS:
-            self.assertEqual(table().promise(point.speedup), point)
-
-    def test_tau_between_points_by_the_rule(self):
-        """The root of -log tau lies halfway where the speed does."""
-        roots = [(-tf.math.log(tau)).numpy() ** 0.5 for tau in (0.1, 0.001)]
-        root = sum(roots) / 2
-        promise = table().promise(4.5)
-        self.assertEqual(promise.speedup, 4.5)
-        self.assertAllClose(promise.setting, 2.718281828 ** -(root**2), rtol=1e-5)
-
-    def test_faster_is_never_a_larger_tau(self):
-        targets = [1.5 + 0.05 * i for i in range(91)]
-        settings = [table().promise(target).setting for target in targets]
-        self.assertEqual(settings, sorted(settings, reverse=True))
-        self.assertLen(set(settings), len(settings))
-
-    @parameterized.parameters((2.0, 0.5), (2.5, 0.1), (4.4, 0.1), (5.0, 0.001))
-    def test_of_few_lines_only_measured_speeds_are_promised(self, target, setting):
-        few = dataclasses.replace(table(), num_lines=299)
-        promise = few.promise(target)
-        self.assertEqual(promise.setting, setting)
-        self.assertIn(promise, POINTS)
-
-    @parameterized.parameters((2.0, 2), (2.3, 3), (3.4, 4), (1.9, 2))
-    def test_whole_numbers_are_the_nearest_that_was_measured(self, target, setting):
-        points = [Point(1.9, 2), Point(2.6, 3), Point(3.4, 4)]
-        promise = table("fixed_k", points).promise(target)
-        self.assertIn(promise, points)
-        self.assertEqual(promise.setting, setting)
-
-    @parameterized.parameters(1.49, 6.01, float("nan"), float("inf"), -1.0)
-    def test_a_speed_outside_names_the_range(self, target):
-        message = "target_speedup must be from 1.50 to 6.00 for comb_thresh"
-        with self.assertRaisesRegex(UserError, message):
-            table().promise(target)
-
-    @parameterized.parameters(
-        ([1.92398, 10.897], "from 1.93 to 10.89", ("1.93", "10.89")),
-        ([1.234567], "1.234567", ("1.234567",)),
-    )
-    def test_the_range_that_is_named_is_inside(self, speeds, span, limits):
-        points = [Point(v, t) for v, t in zip(speeds, (0.5, 0.1), strict=False)]
-        message = f"target_speedup must be {span} for comb_thresh"
-        for refused in (speeds[0] - 0.001, speeds[-1] + 0.001):
-            with self.assertRaisesRegex(UserError, message):
-                table(points=points).promise(refused)
-        for named in limits:
-            table(points=points).promise(float(named))
-
-    @parameterized.parameters(
-        ("comb_thresh", []),
-        ("comb_thresh", [Point(1.5, 0.1), Point(3.0, 0.5)]),
-        ("comb_thresh", [Point(3.0, 0.5), Point(1.5, 0.1)]),
-        ("comb_thresh", [Point(1.5, 0.5), Point(1.5, 0.1)]),
-        ("comb_thresh", [Point(1.5, 1.5)]),
-        ("comb_thresh", [Point(1.5, 0)]),
-        ("comb_thresh", [Point(float("nan"), 0.5)]),
-        ("comb_thresh", [Point("2", 0.5)]),
-        ("comb_thresh", [Point(True, 0.5)]),
-        ("fixed_k", [Point(2.0, 3), Point(3.0, 2)]),
-        ("fixed_k", [Point(2.0, 2.5)]),
-        ("mask_predict", [Point(2.0, 3), Point(3.0, 4)]),
-        ("best", [Point(2.0, 3)]),
-    )
-    def test_what_is_no_table(self, heuristic, points):
-        with self.assertRaises(UserError):
-            table(heuristic, points)
+#: Speed at tau, each falling in tau from about 1 to over 12.
+CURVES = {
+    "straight": lambda tau: 0.9 + 1.1 * -math.log(tau),
+    "root": lambda tau: 0.9 + 3.0 * math.sqrt(-math.log(tau)),
+    "saturating": lambda tau: 0.9 + 11.5 * (1 - math.exp(0.12 * math.log(tau))),
+    "convex": lambda tau: 0.9 + (-math.log(tau)) ** 1.4,
+}
+#: A dozen settings.
+TAUS = (0.95, 0.7, 0.45, 0.3, 0.15, 0.06, 0.02, 0.006, 0.0015, 3e-4, 3e-5, 1e-6)
 
 
-class FileTest(tf.test.TestCase, parameterized.TestCase):
-    def setUp(self):
-        super().setUp()
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name) / "model"
-        shutil.copytree(model_dir("student"), self.folder)
-        self.path = self.folder / CALIBRATION_FILE
+@pytest.mark.parametrize("name", CURVES)
+def test_a_dozen_settings_keep_the_promises_between_them(name):
+    speed = CURVES[name]
+    measured = table(points=rising_points("comb_thresh", {t: speed(t) for t in TAUS}))
+    errors = [abs(speed(measured.promise(t).setting) - t) for t in range(2, 9)]
+    assert max(errors) <= 0.1
 
-    def change(self, change):
-        content = json.loads(self.path.read_text("utf-8"))
-        change(content)
-        self.path.write_text(json.dumps(content), "utf-8")
 
-    def test_without_a_file(self):
-        self.assertIsNone(load_calibration(self.folder))
+def test_tau_between_points_is_where_the_root_of_minus_log_tau_is_halfway():
+    root = (math.sqrt(-math.log(0.1)) + math.sqrt(-math.log(0.001))) / 2
+    promise = table().promise(4.5)
+    assert promise == (4.5, pytest.approx(math.exp(-(root**2))))
 
-    def test_tables_come_back_and_replace_their_like(self):
-        other = table("fixed_k", [Point(2.0, 2)])
-        for stored in (table(points=POINTS[:2]), other, table()):
-            save_table(self.folder, stored)
-        calibration = load_calibration(self.folder)
-        self.assertEqual(calibration.tables, (other, table()))
-        self.assertEqual(calibration.setting(3.0, "comb_thresh", 5), 0.1)
-        self.assertEqual(calibration.promise(2.0, "fixed_k"), Point(2.0, 2))
 
-    @parameterized.parameters(
-        {"length_beam": 4},
-        {"strategy": "update_all"},
-        {"drop_losing_candidates": True},
-        {"heuristic": "thresh"},
-    )
-    def test_another_way_of_decoding(self, **other):
-        save_table(self.folder, table())
-        name, value = next(iter(other.items()))
-        with self.assertRaisesRegex(
-            UserError, f"{self.path}: not calibrated for .*{name}={value}.* but for "
-        ):
-            load_calibration(self.folder).promise(
-                3.0, **({"heuristic": "comb_thresh"} | other)
-            )
+def test_faster_is_never_a_larger_tau():
+    settings = [table().promise(1.5 + 0.05 * i).setting for i in range(91)]
+    assert settings == sorted(set(settings), reverse=True)
 
-    @parameterized.parameters(
+
+@pytest.mark.parametrize(
+    ("measured", "target", "promised"),
+    [
+        *((table(), point.speedup, point) for point in POINTS),
+        *((table(points=POINTS[:1]), point.speedup, point) for point in POINTS[:1]),
+        # Of few lines only measured speeds.
+        (table(num_lines=299), 2.0, POINTS[0]),
+        (table(num_lines=299), 2.5, POINTS[1]),
+        (table(num_lines=299), 4.4, POINTS[1]),
+        (table(num_lines=299), 5.0, POINTS[2]),
+        (table("fixed_k", NUMBERS), 1.9, NUMBERS[0]),
+        (table("fixed_k", NUMBERS), 2.0, NUMBERS[0]),
+        (table("fixed_k", NUMBERS), 2.3, NUMBERS[1]),
+        (table("fixed_k", NUMBERS), 3.4, NUMBERS[2]),
+    ],
+)
+def test_the_nearest_measured_speed(measured, target, promised):
+    assert measured.promise(target) == promised
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        table(),
+        table(points=POINTS[:1]),
+        table(num_lines=9),
+        table("fixed_k", NUMBERS),
+        table("mask_predict", [Point(2.0, 4), Point(4.0, 2)]),
+    ],
+)
+def test_straight_lines_between_the_points_of_the_curve_are_the_promise(measured):
+    speeds, settings = zip(*measured.curve(), strict=True)
+    assert (speeds[0], speeds[-1]) == measured.span
+    for target in np.linspace(*measured.span, 98):
+        expected = measured.promise(target).setting
+        assert np.interp(target, speeds, settings) == pytest.approx(expected, rel=5e-3)
+
+
+@pytest.mark.parametrize("target", [1.49, 6.01, math.nan, math.inf, -1.0])
+def test_a_speed_outside_names_the_range(target):
+    message = "target_speedup must be from 1.50 to 6.00 for comb_thresh"
+    with pytest.raises(UserError, match=message):
+        table().promise(target)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "limits"),
+    [([1.92398, 10.897], "from 1.93 to 10.89"), ([1.234567], "1.234567")],
+)
+def test_the_range_that_is_named_is_inside(speeds, limits):
+    points = [Point(v, t) for v, t in zip(speeds, (0.5, 0.1), strict=False)]
+    for refused in (speeds[0] - 0.001, speeds[-1] + 0.001):
+        with pytest.raises(UserError, match=f"must be {limits} for comb_thresh"):
+            table(points=points).promise(refused)
+    for named in limits.replace("from", "").split("to"):
+        table(points=points).promise(float(named))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return shutil.copytree(model_dir("student"), tmp_path / "model")
+
+
+def test_tables_come_back_and_replace_their_like(folder):
+    assert load_calibration(folder) is None
+    other = table("fixed_k", NUMBERS)
+    for stored in (table(points=POINTS[:2]), other, table()):
+        save_table(folder, stored)
+    calibration = load_calibration(folder)
+    assert calibration.tables == (other, table())
+    assert calibration.promise(3.0, "comb_thresh", 5) == Point(3.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("length_beam", 4),
+        ("strategy", "update_all"),
+        ("drop_losing_candidates", True),
+        ("heuristic", "thresh"),
+    ],
+)
+def test_another_way_of_decoding(folder, name, value):
+    save_table(folder, table())
+    line = f"{folder}/{CALIBRATION_FILE}: not calibrated for .*{name}={value}.* but for"
+    with pytest.raises(UserError, match=line):
+        load_calibration(folder).promise(
+            3.0, **({"heuristic": "comb_thresh"} | {name: value})
+        )
+
+
+def _of_table(**fields):
+    return lambda content: content["tables"][0].update(fields)
+
+
+def _of_points(*points):
+    return _of_table(points=[Point(*point)._asdict() for point in points])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
         (lambda c: c.pop("format"), "must hold format"),
         (lambda c: c.update(format=2), "format is 2, expected 1"),
-        (lambda c: c.update(format=True), "format is True, expected 1"),
-        (lambda c: c.update(format=1.0), "format is 1.0, expected 1"),
         (lambda c: c.update(weights_sha256="00"), "weights_sha256 is '00', expected"),
-        (lambda c: c.update(tables={}), "tables must be a list"),
+        (lambda c: c.update(tables={}), "tables must be a list of one or more"),
         (lambda c: c.update(tables=[]), "tables must be a list of one or more"),
-        (lambda c: c["tables"][0].update(points=[]), "points must not be empty"),
-        (lambda c: c["tables"][0].update(num_lines=0), "num_lines must be at least 1"),
         (lambda c: c["tables"].append([]), r"tables\[1\]: must hold heuristic"),
         (lambda c: c["tables"][0].pop("points"), r"tables\[0\]: must hold heuristic"),
-        (lambda c: c["tables"][0].update(length_beam=5.0), "length_beam must be of"),
-        (lambda c: c["tables"][0].update(length_beam=0), "length_beam must be at"),
-        (lambda c: c["tables"][0].update(strategy="x"), "strategy must be one of"),
-        (lambda c: c["tables"][0]["points"].append(3), r"points\[3\] must hold"),
-        (lambda c: c["tables"][0]["points"].reverse(), r"points\[1\] must be faster"),
-        (
-            lambda c: c["tables"][0]["points"][1].update(speedup=float("nan")),
-            r"points\[1\]: speedup must be a number",
-        ),
-        (
-            lambda c: c["tables"][0]["points"][2].update(speedup=10**400),
-            r"points\[2\]: speedup must be a number",
-        ),
-        (
-            lambda c: c["tables"][0]["points"][2].update(setting=5e-324),
-            r"points\[2\]: setting must be a number",
-        ),
-        (
-            lambda c: c["tables"][0]["points"][0].update(setting=7),
-            "tau must be from 0 to 1",
-        ),
-        (lambda c: c["tables"].append(c["tables"][0]), "same way of decoding"),
-    )
-    def test_a_damaged_field_is_named(self, change, message):
-        save_table(self.folder, table())
-        self.change(change)
-        before = self.path.read_bytes()
-        with self.assertRaisesRegex(UserError, f"{self.path}: .*{message}"):
-            load_calibration(self.folder)
-        with self.assertRaises(UserError):
-            save_table(self.folder, table())
-        self.assertEqual(self.path.read_bytes(), before)
-
-    def test_no_json(self):
-        self.path.write_text("{", "utf-8")
-        with self.assertRaisesRegex(UserError, f"{self.path}: not valid JSON"):
-            load_calibration(self.folder)
-
-    def test_a_folder_in_place_of_the_file(self):
-        self.path.mkdir()
-        for use in (load_calibration, lambda folder: save_table(folder, table())):
-            with self.assertRaisesRegex(UserError, f"^{self.path}: is a folder$"):
-                use(self.folder)
-
-    def test_a_table_from_more_lines_is_not_replaced(self):
-        save_table(self.folder, dataclasses.replace(table(), num_lines=3))
-        before = self.path.read_bytes()
-        line = f"{self.path}: the table for .* is from 3 lines, .* be from 2; --replace"
-        with self.assertRaisesRegex(UserError, line):
-            check_replacement(self.folder, table().key, 2)
-        for key, num_lines in (
-            (table().key, 3),
-            (table().key, None),
-            (table(length_beam=4).key, 2),
-        ):
-            check_replacement(self.folder, key, num_lines)
-        self.assertEqual(self.path.read_bytes(), before)
+        (lambda c: c["tables"][0]["points"].append(3), "each of points speedup and"),
+        (_of_table(length_beam=5.0), "length_beam must be of type int"),
+        (_of_table(length_beam=0), "length_beam must be at least 1"),
+        (_of_table(num_lines="9"), "num_lines must be of type int"),
+        (_of_table(strategy="x"), "strategy must be one of"),
+        (_of_table(heuristic="best"), "heuristic must be one of"),
+        (_of_table(heuristic="fixed_k"), "tokens_per_iteration must be a whole number"),
+        (_of_points(), "points must be one or more"),
+        (_of_points((3.0, 0.5), (1.5, 0.1)), "each faster than the last"),
+        (_of_points((1.5, 0.1), (3.0, 0.5)), "each faster than the last"),
+        (_of_points((1.5, 0.5), (1.5, 0.1)), "each faster than the last"),
+        (_of_points((1.5, 7)), "tau must be from 0 to 1"),
+        (_of_points((1.5, 0)), "numbers above 0 and below 1000, not 0"),
+        (_of_points((math.nan, 0.5)), "numbers above 0 and below 1000, not nan"),
+        (_of_points((10**400, 0.5)), "numbers above 0 and below 1000, not 10000"),
+        (_of_points(("2", 0.5)), "numbers above 0 and below 1000, not '2'"),
+        (_of_points((True, 0.5)), "numbers above 0 and below 1000, not True"),
+    ],
+)
+def test_a_damaged_field_is_named(folder, change, message):
+    save_table(folder, table())
+    path = folder / CALIBRATION_FILE
+    content = json.loads(path.read_text("utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), "utf-8")
+    before = path.read_bytes()
+    with pytest.raises(UserError, match=f"^{path}: .*{message}"):
+        load_calibration(folder)
+    with pytest.raises(UserError):
+        save_table(folder, table())
+    assert path.read_bytes() == before
 
 
-if __name__ == "__main__":
-    tf.test.main()
+def test_no_json_and_a_folder_in_place_of_the_file(folder):
+    path = folder / CALIBRATION_FILE
+    path.write_text("{", "utf-8")
+    with pytest.raises(UserError, match=f"{path}: not valid JSON"):
+        load_calibration(folder)
+    path.unlink()
+    path.mkdir()
+    for use in (load_calibration, lambda folder: save_table(folder, table())):
+        with pytest.raises(UserError, match=f"^{path}: is a folder$"):
+            use(folder)
+
+
+def test_a_table_from_more_lines_is_not_replaced(folder):
+    save_table(folder, dataclasses.replace(table(), num_lines=3))
+    line = "the table for .* is from 3 lines, .* be from 2; --replace"
+    with pytest.raises(UserError, match=line):
+        check_replacement(folder, table().key, 2)
+    check_replacement(folder, table().key, 3)
+    check_replacement(folder, table().key, None)
+    check_replacement(folder, table(length_beam=4).key, 2)

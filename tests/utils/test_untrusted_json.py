@@ -17,8 +17,12 @@ from cmlm_tf.data.sentence_store import write_manifest
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
 from cmlm_tf.training.journal import reading_hashed, resume, write_hashed
-from cmlm_tf.translate.calibration import load_calibration, save_table
-from cmlm_tf.translate.speed_table import Point, SpeedTable
+from cmlm_tf.translate.calibration import (
+    Point,
+    SpeedTable,
+    load_calibration,
+    save_table,
+)
 from cmlm_tf.utils.json_files import json_hash, read_json
 from tests.data.fakes import ListCorpus, NumberSubwords
 from tests.tiny_models import model_dir
@@ -36,7 +40,7 @@ _ANY_JSON = st.recursive(
     ),
     max_leaves=5,
 )
-_MANY = hypothesis.settings(max_examples=300, deadline=None)
+_MANY = hypothesis.settings(max_examples=100, deadline=None)
 
 
 def paths_of(value, path=()):

@@ -5,7 +5,8 @@ import statistics
 import pandas as pd
 import pytest
 
-from benchmarks.paper_figures.claims import Difference, findings, judge_gain
+from benchmarks.paper_figures.claims import findings
+from benchmarks.paper_figures.compare import Difference, judge_gain
 
 LINES = {"dev": 60, "test": 50}
 HOLDS, FAILS, NOT_DECIDED = "holds", "fails", "not decided"

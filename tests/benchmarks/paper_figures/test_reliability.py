@@ -123,10 +123,8 @@ def test_a_temperature_divides_the_logits_for_a_while(translator):
     np.testing.assert_array_equal(after, before)
 
 
-@pytest.mark.parametrize("xla", [False, True])
-def test_a_temperature_reaches_compiled_decoding(xla):
+def test_a_temperature_reaches_compiled_decoding(translator):
     """Probabilities of the written tokens move towards even ones."""
-    translator = load_translator(model_dir("student"), xla=xla)
     hot = []
     for temperature in (1.0, 3.0):
         with tempered(translator, temperature):

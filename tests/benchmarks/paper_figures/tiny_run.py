@@ -1,11 +1,13 @@
 """Figures of tiny models with random weights."""
 
+import contextlib
 import json
 from unittest import mock
 
 from benchmarks.paper_figures import measure
 from benchmarks.paper_figures.__main__ import measure_figures
 from benchmarks.paper_figures.points import Text, Workbench
+from cmlm_tf.decoding.heuristics import HEURISTICS
 from tests.tiny_models import WORDS, model_dir
 
 #: A random model's probabilities are small.
@@ -17,7 +19,6 @@ SETTINGS = {
     "fcomb_thresh": (0.1, 1e-8),
 }
 SMALL = {
-    "SETTINGS": SETTINGS,
     "MOST_BEAMS": 3,
     "LENGTHS_SPEED": 1.5,
     "PASSES_SPEEDS": (1.2, 2.0),
@@ -40,7 +41,11 @@ def workbench(folder, test=None):
 
 
 def measure_tiny(folder, bench, names=tuple(measure.FIGURES), **small):
-    with mock.patch.multiple(measure, **SMALL | small):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.multiple(measure, **SMALL | small))
+        for name, settings in SETTINGS.items():
+            rule = HEURISTICS[name]
+            stack.enter_context(mock.patch.object(rule, "grid", settings))
         return measure_figures(folder, names, "en-de, tiny", bench)
 
 

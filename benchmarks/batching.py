@@ -17,6 +17,7 @@ class Batching:
     """
 
     def __init__(self, servable, max_batch_size=64, timeout=0.002):
+        """Starts the thread that merges; `timeout` is in seconds."""
         self.signatures = servable.signatures
         self._servable, self._most, self._timeout = servable, max_batch_size, timeout
         self._queue = queue.SimpleQueue()
@@ -25,6 +26,7 @@ class Batching:
         self._thread.start()
 
     def close(self):
+        """Ends the thread."""
         while self._thread.is_alive():  # One may end the wait of a batch instead.
             self._queue.put(None)
             self._thread.join(0.1)
