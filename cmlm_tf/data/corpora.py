@@ -55,9 +55,7 @@ class Corpus(abc.ABC):
         Raises:
             UserError: names what is wrong, by file and line where there is one.
         """
-        if next(iter(self), None) is None:
-            raise UserError(f"{self.name}: holds no sentence pair")
-        return None
+        return sum(1 for _ in self)
 
 
 def _hash(*parts: Any) -> str:
@@ -95,10 +93,6 @@ class FileCorpus(Corpus):
         """Names both files."""
         sides = {"source": self.source, "target": self.target}
         return {f"the {side} of {purpose}": path for side, path in sides.items()}
-
-    def check(self) -> int:
-        """Reads both files to the end."""
-        return sum(1 for _ in self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +137,9 @@ class TableCorpus(Corpus):
         """Names the file."""
         return {purpose: self.path}
 
-    def check(self) -> int:
+    def check(self) -> int | None:
         """Reads the file to the end."""
-        count = sum(1 for _ in self)
+        count = super().check()
         if not count:
             raise UserError(f"{self.name}: no row matches `where`")
         return count
@@ -186,6 +180,11 @@ class TfdsCorpus(Corpus):
         with self._faults_named() as tfds:
             info = tfds.builder(self.dataset, data_dir=self.data_dir).info
         return _hash("tfds", info.full_name, self.split, self.source, self.target)
+
+    def check(self) -> None:
+        """Reads the first pairs."""
+        if next(iter(self), None) is None:
+            raise UserError(f"{self.name}: holds no sentence pair")
 
     @contextlib.contextmanager
     def _faults_named(self) -> Iterator[Any]:

@@ -1,7 +1,6 @@
 """A corpus as subword ids on disk, filtered once and read by memory mapping."""
 
 import collections
-import contextlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from cmlm_tf.data.sentence_store import (
     SIDES,
     TOKEN_TYPES,
     SentenceWriter,
-    folder_when_done,
     read_manifest,
     read_sentences,
     write_manifest,
@@ -25,7 +23,7 @@ from cmlm_tf.data.sentence_store import (
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import EOS_ID
-from cmlm_tf.utils.files import errors_named
+from cmlm_tf.utils.files import errors_named, new_folder
 from cmlm_tf.utils.json_files import json_hash
 from cmlm_tf.utils.progress import Progress
 
@@ -114,9 +112,13 @@ def prepare_corpus(
     if folder.exists():
         logging.info("%s: prepared before, used again", folder)
         return PreparedCorpus(folder)
-    with errors_named(output_dir), folder_when_done(folder) as temporary:
-        result = _write(temporary, corpus, subwords, settings)
-        write_manifest(temporary, settings | result)
+    try:
+        with errors_named(output_dir), new_folder(folder) as temporary:
+            result = _write(temporary, corpus, subwords, settings)
+            write_manifest(temporary, settings | result)
+    except UserError:
+        if not folder.exists():  # Else another process has made it meanwhile.
+            raise
     return PreparedCorpus(folder)
 
 
@@ -167,13 +169,9 @@ def _write(
     token_type = np.dtype(TOKEN_TYPES[subwords.vocab_size > 1 << 16])
     limits = settings["max_length"], settings["max_length_ratio"]
     counts: collections.Counter[str] = collections.Counter()
-    with contextlib.ExitStack() as stack:
-        writers = [
-            stack.enter_context(SentenceWriter(folder, side, token_type))
-            for side in SIDES
-        ]
-        for chunk in _chunks(corpus):
-            counts += _add_chunk(chunk, subwords, limits, writers)
+    writers = [SentenceWriter(folder, side, token_type) for side in SIDES]
+    for chunk in _chunks(corpus):
+        counts += _add_chunk(chunk, subwords, limits, writers)
     dropped = {name: counts[name] for name in ("empty", "too_long", "length_ratio")}
     few = 2 * counts["kept"] < counts["read"]
     logging.log(
