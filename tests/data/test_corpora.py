@@ -135,6 +135,7 @@ class TableCorpusTest(CorpusTestCase):
             corpus = open_corpus(f"tsv:{self.write('t' + suffix, self.ROWS)}{options}")
             self.assertEqual(list(corpus), expected)
             self.assertEqual(corpus.check(), len(expected))
+            self.assertEqual(corpus.files("--corpus"), {"--corpus": corpus.path})
 
     @parameterized.parameters(
         ("", r"t\.txt, line 4: 2 columns, but column 2 is asked for"),
