@@ -49,40 +49,27 @@ class Sentences:
         return np.diff(self.offsets)
 
 
-class SentenceWriter:
-    """Appends sentences to the two files of one side.
+def append_sentences(
+    folder: Path, side: str, token_type: np.dtype, sentences: Sequence[Sequence[int]]
+) -> None:
+    """Appends sentences to the two files of one side, made where missing.
 
-    Attributes:
-        num_tokens: tokens written so far.
+    Args:
+        folder: where the files lie.
+        side: `source` or `target`.
+        token_type: an integer type that holds every id.
+        sentences: their ids.
     """
-
-    def __init__(self, folder: Path, side: str, token_type: np.dtype):
-        """Begins the files.
-
-        Args:
-            folder: where to write.
-            side: `source` or `target`.
-            token_type: an integer type that holds every id.
-        """
-        self.num_tokens = 0
-        self._token_type = token_type
-        self._tokens = folder / f"{side}.tokens"
-        self._offsets = folder / f"{side}.offsets"
-        _append(self._offsets, np.zeros(1, _OFFSET_TYPE))
-
-    def add(self, sentences: Sequence[Sequence[int]]) -> None:
-        """Appends sentences."""
+    with (
+        open(folder / f"{side}.tokens", "ab") as tokens,
+        open(folder / f"{side}.offsets", "ab") as offsets,
+    ):
+        first = tokens.tell() // token_type.itemsize
+        bounds = np.cumsum([first, *map(len, sentences)], dtype=_OFFSET_TYPE)
+        # The file begins with 0; later the first bound is the end that it holds.
+        offsets.write(bounds[1 if offsets.tell() else 0 :].tobytes())
         flat = itertools.chain.from_iterable(sentences)
-        tokens = np.fromiter(flat, self._token_type)
-        ends = self.num_tokens + np.cumsum(list(map(len, sentences)), dtype=np.int64)
-        _append(self._tokens, tokens)
-        _append(self._offsets, ends.astype(_OFFSET_TYPE))
-        self.num_tokens += len(tokens)
-
-
-def _append(path: Path, array: np.ndarray) -> None:
-    with open(path, "ab") as file:
-        file.write(array.tobytes())
+        tokens.write(np.fromiter(flat, token_type).tobytes())
 
 
 def read_sentences(folder: Path, side: str, token_type: str) -> Sentences:

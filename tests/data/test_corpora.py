@@ -3,7 +3,6 @@
 import gzip
 import lzma
 import tempfile
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -108,17 +107,6 @@ class FileCorpusTest(CorpusTestCase):
         self.assertEqual(first, self.open_pair(b"one\n", b"eins\n").fingerprint())
         self.assertNotEqual(first, self.open_pair(b"eins\n", b"one\n").fingerprint())
         self.assertNotEqual(first, self.open_pair(b"one\n", b"Eins\n").fingerprint())
-
-    def test_memory_does_not_grow_with_the_corpus(self):
-        line = b"a line of some thirty bytes...\n"
-        paths = [self.write(f"{name}.txt", line * 100_000) for name in "ab"]
-        corpus = open_corpus("files:{},{}".format(*paths))
-        tracemalloc.start()
-        num_pairs = sum(1 for _ in corpus)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        self.assertEqual(num_pairs, 100_000)
-        self.assertLess(peak, 1_000_000)
 
 
 class TableCorpusTest(CorpusTestCase):
