@@ -3,7 +3,6 @@
 import collections
 import itertools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import EOS_ID
 from cmlm_tf.utils.files import errors_named, new_folder
 from cmlm_tf.utils.json_files import json_hash
-from cmlm_tf.utils.progress import Progress
+from cmlm_tf.utils.progress import progress
 
 FORMAT = 1
 SHORT_SENTENCE = 4
@@ -169,7 +168,8 @@ def _write(
     token_type = np.dtype(TOKEN_TYPES[subwords.vocab_size > 1 << 16])
     limits = settings["max_length"], settings["max_length_ratio"]
     counts: collections.Counter[str] = collections.Counter()
-    for chunk in _chunks(corpus):
+    pairs = progress(corpus, corpus.check(), "pairs", f"preparing {corpus.name}")
+    while chunk := list(itertools.islice(pairs, _CHUNK)):
         sides, found = _encode(chunk, subwords, limits)
         counts += found
         for side, sentences in zip(SIDES, sides, strict=True):
@@ -196,15 +196,6 @@ def _write(
             for side in SIDES
         },
     }
-
-
-def _chunks(corpus: Corpus) -> Iterator[list[Pair]]:
-    counter = Progress(corpus.check(), "pairs", f"preparing {corpus.name}")
-    pairs = iter(corpus)
-    while chunk := list(itertools.islice(pairs, _CHUNK)):
-        yield chunk
-        counter.advance(len(chunk))
-    counter.close()
 
 
 def _encode(
