@@ -19,6 +19,8 @@ SIDES = ("source", "target")
 #: Of ids in files: for small and for large vocabularies.
 TOKEN_TYPES = ("<u2", "<i4")
 _MANIFEST = "manifest.json"
+# As `new_folder` calls them while they are written: 12 digits of a hash, 8 at random.
+_UNFINISHED = f".{'[0-9a-f]' * 12}.????????"
 _OFFSET_TYPE = np.dtype("<i8")
 
 
@@ -138,5 +140,5 @@ def remove_unfinished(parent: Path) -> None:
     Args:
         parent: of the folders; no other process may be writing there.
     """
-    for folder in parent.glob(".*"):
+    for folder in parent.glob(_UNFINISHED):
         shutil.rmtree(folder)

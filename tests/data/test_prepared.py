@@ -1,5 +1,6 @@
 """Prepared corpora: filters, reuse, and what is said of a damaged folder."""
 
+import shutil
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -144,9 +145,13 @@ class PrepareCorpusTest(tf.test.TestCase, parameterized.TestCase):
 
     def test_what_killed_runs_left_behind_is_removed(self):
         prepared = self.prepare()
-        (self.folder / ".0123456789ab.abcdefgh" / "half").mkdir(parents=True)
+        others = [prepared.folder, self.folder / ".snapshot"]
+        others[1].mkdir()
+        with mock.patch.object(shutil, "rmtree"), self.assertRaises(UserError):
+            self.prepare([("7", "")])
+        self.assertLen(list(self.folder.iterdir()), 3)
         remove_unfinished(self.folder)
-        self.assertEqual(list(self.folder.iterdir()), [prepared.folder])
+        self.assertCountEqual(self.folder.iterdir(), others)
 
     @parameterized.parameters(*FILES, "manifest.json")
     def test_a_cut_altered_or_missing_file_is_named(self, name):
