@@ -66,7 +66,6 @@ class TrainingBatches:
         self._buckets = _make_buckets(
             prepared, row_lengths, tokens_per_batch, append_eos, rows_multiple
         )
-        self.num_sentences = prepared.num_pairs
 
     @property
     def padding_waste(self) -> float:

@@ -1,25 +1,13 @@
 """Buckets: the sentence pairs that share one row length."""
 
+import functools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from cmlm_tf.data.packing import pack
 from cmlm_tf.data.prepared import PreparedCorpus
 from cmlm_tf.data.rows import Batch, fill_rows, ranges
-
-
-class _Order(NamedTuple):
-    """What an epoch reads.
-
-    Attributes:
-        rows: int `[num_rows]`, the order of the rows.
-        pairs: int `[num_pairs]`, the pair in each slot of the packing.
-    """
-
-    rows: np.ndarray
-    pairs: np.ndarray
 
 
 class Bucket:
@@ -66,8 +54,7 @@ class Bucket:
         self._slots_by_class = np.argsort(
             self._packing.slot_classes.astype(small), kind="stable"
         )
-        self._epoch: int | None = None
-        self._order = self._in_order()
+        self._shuffled = functools.lru_cache(maxsize=1)(self._shuffle)
 
     @property
     def num_rows(self) -> int:
@@ -89,28 +76,25 @@ class Bucket:
         parts = []
         while row < end:
             epoch, first = divmod(row, self.num_rows)
-            if epoch != self._epoch:
-                self._epoch, self._order = epoch, self._shuffled(epoch, seed)
-            last = min(self.num_rows, first + end - row)
-            parts.append(self._read(self._order, first, last))
-            row += last - first
+            rows, slots = self._shuffled(epoch, seed)
+            rows = rows[first : first + end - row]
+            parts.append(self._read(rows, slots))
+            row += len(rows)
         return self._fill(*map(np.concatenate, zip(*parts, strict=True)))
 
     def batches_in_order(self) -> Iterator[Batch]:
         """Yields every pair once; the rows that the last batch lacks are empty."""
-        order = self._in_order()
+        slots = self._into_slots(np.arange(len(self._pairs)))
+        rows = np.arange(self.num_rows)
         for row in range(0, self.num_rows, self.shape[0]):
-            yield self._fill(*self._read(order, row, row + self.shape[0]))
+            yield self._fill(*self._read(rows[row : row + self.shape[0]], slots))
 
-    def _in_order(self) -> _Order:
-        pairs = np.arange(len(self._pairs))
-        return _Order(np.arange(self.num_rows), self._into_slots(pairs))
-
-    def _shuffled(self, epoch: int, seed: int) -> _Order:
+    def _shuffle(self, epoch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the order of an epoch's rows, and the pair in each slot."""
         sequence = np.random.SeedSequence([seed, epoch, self.shape[1]])
         rng = np.random.Generator(np.random.Philox(sequence))
         pairs = self._into_slots(rng.permutation(len(self._pairs)))
-        return _Order(rng.permutation(self.num_rows), pairs)
+        return rng.permutation(self.num_rows), pairs
 
     def _into_slots(self, pairs: np.ndarray) -> np.ndarray:
         """Puts pairs, in the order given, into the slots of their lengths."""
@@ -120,13 +104,12 @@ class Bucket:
         return slots
 
     def _read(
-        self, order: _Order, first: int, last: int
+        self, rows: np.ndarray, slots: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the pairs of some rows, and how many are in each row."""
-        rows = order.rows[first:last]
         starts = self._packing.row_offsets[rows]
         pairs_per_row = self._packing.row_offsets[rows + 1] - starts
-        return self._pairs[order.pairs[ranges(starts, pairs_per_row)]], pairs_per_row
+        return self._pairs[slots[ranges(starts, pairs_per_row)]], pairs_per_row
 
     def _fill(self, pairs: np.ndarray, pairs_per_row: np.ndarray) -> Batch:
         return fill_rows(

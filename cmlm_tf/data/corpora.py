@@ -55,9 +55,7 @@ class Corpus(abc.ABC):
         Raises:
             UserError: names what is wrong, by file and line where there is one.
         """
-        if next(iter(self), None) is None:
-            raise UserError(f"{self.name}: holds no sentence pair")
-        return None
+        return sum(1 for _ in self)
 
 
 def _hash(*parts: Any) -> str:
@@ -95,10 +93,6 @@ class FileCorpus(Corpus):
         """Names both files."""
         sides = {"source": self.source, "target": self.target}
         return {f"the {side} of {purpose}": path for side, path in sides.items()}
-
-    def check(self) -> int:
-        """Reads both files to the end."""
-        return sum(1 for _ in self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +137,9 @@ class TableCorpus(Corpus):
         """Names the file."""
         return {purpose: self.path}
 
-    def check(self) -> int:
+    def check(self) -> int | None:
         """Reads the file to the end."""
-        count = sum(1 for _ in self)
+        count = super().check()
         if not count:
             raise UserError(f"{self.name}: no row matches `where`")
         return count
@@ -187,6 +181,11 @@ class TfdsCorpus(Corpus):
             info = tfds.builder(self.dataset, data_dir=self.data_dir).info
         return _hash("tfds", info.full_name, self.split, self.source, self.target)
 
+    def check(self) -> None:
+        """Reads the first pairs."""
+        if next(iter(self), None) is None:
+            raise UserError(f"{self.name}: holds no sentence pair")
+
     @contextlib.contextmanager
     def _faults_named(self) -> Iterator[Any]:
         """Yields the library; whatever it raises becomes one line."""
@@ -219,73 +218,65 @@ def open_corpus(spec: str) -> Corpus:
     """
     kind, colon, rest = spec.partition(":")
     openers = {"files": _open_files, "tsv": _open_table, "tfds": _open_tfds}
-    if not colon or kind not in openers:
-        raise UserError(
-            f"corpus {spec!r}: must begin with one of "
-            + ", ".join(f"{name}:" for name in openers)
-        )
-    return openers[kind](spec, rest)
+    try:
+        if not colon or kind not in openers:
+            known = ", ".join(f"{name}:" for name in openers)
+            raise ValueError(f"must begin with one of {known}")
+        return openers[kind](spec, rest)
+    except ValueError as error:
+        raise UserError(f"corpus {spec!r}: {error}") from error
 
 
 def _open_files(spec: str, rest: str) -> FileCorpus:
     paths = [Path(path) for path in rest.split(",")]
     if len(paths) != 2:
-        raise UserError(f"corpus {spec!r}: two files are needed, files:SRC,TGT")
+        raise ValueError("two files are needed, files:SRC,TGT")
     for path in paths:
         require_text(path)
     return FileCorpus(spec, *paths)
 
 
 def _open_table(spec: str, rest: str) -> TableCorpus:
-    path, options = _options(spec, rest, source="0", target="1", where="")
+    path, source, target, where = _options(rest, source="0", target="1", where="")
     require_text(Path(path))
     return TableCorpus(
         spec,
         Path(path),
-        _whole_number(spec, options["source"]),
-        _whole_number(spec, options["target"]),
-        _selection(spec, options["where"]) if options["where"] else None,
+        _whole_number(source),
+        _whole_number(target),
+        _selection(where) if where else None,
     )
 
 
-def _selection(spec: str, text: str) -> tuple[int, frozenset[str]]:
+def _selection(text: str) -> tuple[int, frozenset[str]]:
     column, colon, values = text.partition(":")
     if not colon:
-        raise UserError(f"corpus {spec!r}: where={text} must be where=COLUMN:VALUE")
-    return _whole_number(spec, column), frozenset(values.split("|"))
+        raise ValueError(f"where={text} must be where=COLUMN:VALUE")
+    return _whole_number(column), frozenset(values.split("|"))
 
 
 def _open_tfds(spec: str, rest: str) -> TfdsCorpus:
-    path, options = _options(spec, rest, source="", target="", data_dir="")
+    path, source, target, data_dir = _options(rest, source="", target="", data_dir="")
     # A version may follow the name, and a slice of the split holds a colon too.
     match = re.fullmatch(r"([^:]+(?::\d[\d.]*)?):([^:]+(?:\[.*)?)", path)
-    if not match or not options["source"] or not options["target"]:
-        raise UserError(
-            f"corpus {spec!r}: must read tfds:NAME:SPLIT?source=FEATURE&target=FEATURE"
-        )
+    if not match or not source or not target:
+        raise ValueError("must read tfds:NAME:SPLIT?source=FEATURE&target=FEATURE")
     dataset, split = match.groups()
-    return TfdsCorpus(
-        spec,
-        dataset,
-        split,
-        options["source"],
-        options["target"],
-        options["data_dir"] or None,
-    )
+    return TfdsCorpus(spec, dataset, split, source, target, data_dir or None)
 
 
-def _options(spec: str, rest: str, **defaults: str) -> tuple[str, dict[str, str]]:
-    """Splits `PATH?KEY=VALUE&...`; keys other than those of `defaults` are errors."""
+def _options(rest: str, **defaults: str) -> tuple[str, ...]:
+    """Splits `PATH?KEY=VALUE&...`; returns the path and the values of all keys."""
     path, _, query = rest.partition("?")
     given = dict(item.partition("=")[::2] for item in query.split("&") if item)
     for key in given:
         if key not in defaults:
             known = ", ".join(defaults)
-            raise UserError(f"corpus {spec!r}: unknown option {key!r}, not in {known}")
-    return path, defaults | given
+            raise ValueError(f"unknown option {key!r}, not in {known}")
+    return path, *(defaults | given).values()
 
 
-def _whole_number(spec: str, text: str) -> int:
+def _whole_number(text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", text):
-        raise UserError(f"corpus {spec!r}: {text!r} is no whole number")
+        raise ValueError(f"{text!r} is no whole number")
     return int(text)

@@ -42,7 +42,10 @@ def _pieces(text: str, max_subwords: int, count: Count) -> list[str]:
     if len(parts) == 1:
         parts = _split(_WORD_END, text)
     if len(parts) == 1:
-        return _halve(text, max_subwords, count)
+        if len(text) < 2:
+            return [text]
+        middle = len(text) // 2
+        parts = [text[:middle], text[middle:]]
     pieces: list[str] = []
     for part, size in zip(parts, count(parts), strict=True):
         fits = size <= max_subwords
@@ -52,16 +55,6 @@ def _pieces(text: str, max_subwords: int, count: Count) -> list[str]:
 
 def _split(boundary: re.Pattern, text: str) -> list[str]:
     return [part for part in boundary.split(text) if part.strip()] or [text]
-
-
-def _halve(word: str, max_subwords: int, count: Count) -> list[str]:
-    """Cuts between characters; a single character is never cut."""
-    if len(word) < 2 or count([word])[0] <= max_subwords:
-        return [word]
-    middle = len(word) // 2
-    return _halve(word[:middle], max_subwords, count) + _halve(
-        word[middle:], max_subwords, count
-    )
 
 
 def _fill(pieces: list[str], max_subwords: int, count: Count) -> list[str]:

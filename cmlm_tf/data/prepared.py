@@ -1,10 +1,8 @@
 """A corpus as subword ids on disk, filtered once and read by memory mapping."""
 
 import collections
-import contextlib
 import itertools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,7 @@ from cmlm_tf.data.corpora import Corpus, Pair
 from cmlm_tf.data.sentence_store import (
     SIDES,
     TOKEN_TYPES,
-    SentenceWriter,
-    folder_when_done,
+    append_sentences,
     read_manifest,
     read_sentences,
     write_manifest,
@@ -25,9 +22,9 @@ from cmlm_tf.data.sentence_store import (
 from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.special_ids import EOS_ID
-from cmlm_tf.utils.files import errors_named
+from cmlm_tf.utils.files import errors_named, new_folder
 from cmlm_tf.utils.json_files import json_hash
-from cmlm_tf.utils.progress import Progress
+from cmlm_tf.utils.progress import progress
 
 FORMAT = 1
 SHORT_SENTENCE = 4
@@ -114,9 +111,13 @@ def prepare_corpus(
     if folder.exists():
         logging.info("%s: prepared before, used again", folder)
         return PreparedCorpus(folder)
-    with errors_named(output_dir), folder_when_done(folder) as temporary:
-        result = _write(temporary, corpus, subwords, settings)
-        write_manifest(temporary, settings | result)
+    try:
+        with errors_named(output_dir), new_folder(folder) as temporary:
+            result = _write(temporary, corpus, subwords, settings)
+            write_manifest(temporary, settings | result)
+    except UserError:
+        if not folder.exists():  # Else another process has made it meanwhile.
+            raise
     return PreparedCorpus(folder)
 
 
@@ -167,13 +168,12 @@ def _write(
     token_type = np.dtype(TOKEN_TYPES[subwords.vocab_size > 1 << 16])
     limits = settings["max_length"], settings["max_length_ratio"]
     counts: collections.Counter[str] = collections.Counter()
-    with contextlib.ExitStack() as stack:
-        writers = [
-            stack.enter_context(SentenceWriter(folder, side, token_type))
-            for side in SIDES
-        ]
-        for chunk in _chunks(corpus):
-            counts += _add_chunk(chunk, subwords, limits, writers)
+    pairs = progress(corpus, corpus.check(), "pairs", f"preparing {corpus.name}")
+    while chunk := list(itertools.islice(pairs, _CHUNK)):
+        sides, found = _encode(chunk, subwords, limits)
+        counts += found
+        for side, sentences in zip(SIDES, sides, strict=True):
+            append_sentences(folder, side, token_type, sentences)
     dropped = {name: counts[name] for name in ("empty", "too_long", "length_ratio")}
     few = 2 * counts["kept"] < counts["read"]
     logging.log(
@@ -192,35 +192,23 @@ def _write(
         "token_type": token_type.str,
         "num_pairs": {"read": counts["read"], "kept": counts["kept"], **dropped},
         "num_tokens": {
-            side: writer.num_tokens for side, writer in zip(SIDES, writers, strict=True)
+            side: len(read_sentences(folder, side, token_type.str).tokens)
+            for side in SIDES
         },
     }
 
 
-def _chunks(corpus: Corpus) -> Iterator[list[Pair]]:
-    counter = Progress(corpus.check(), "pairs", f"preparing {corpus.name}")
-    pairs = iter(corpus)
-    while chunk := list(itertools.islice(pairs, _CHUNK)):
-        yield chunk
-        counter.advance(len(chunk))
-    counter.close()
-
-
-def _add_chunk(
-    chunk: list[Pair],
-    subwords: SubwordModel,
-    limits: tuple[int, float],
-    writers: list[SentenceWriter],
-) -> collections.Counter[str]:
-    """Writes the pairs that pass the filter; returns what became of each."""
+def _encode(
+    chunk: list[Pair], subwords: SubwordModel, limits: tuple[int, float]
+) -> tuple[list[list[list[int]]], collections.Counter[str]]:
+    """Returns both sides of the pairs that are kept, and what became of how many."""
     source, target = (subwords.encode(side) for side in zip(*chunk, strict=True))
     source_lengths, target_lengths = (
         np.array([len(ids) for ids in side]) for side in (source, target)
     )
     kept, reasons = select_pairs(source_lengths, target_lengths, *limits)
-    selectors = kept.tolist()
-    kept_source = itertools.compress(source, selectors)
-    writers[0].add([[*ids, EOS_ID] for ids in kept_source])
-    writers[1].add(list(itertools.compress(target, selectors)))
     masks = {"kept": kept, **reasons, "read": np.ones_like(kept)}
-    return collections.Counter({name: int(mask.sum()) for name, mask in masks.items()})
+    counts = collections.Counter({name: int(m.sum()) for name, m in masks.items()})
+    selectors = kept.tolist()
+    ended = [[*ids, EOS_ID] for ids in itertools.compress(source, selectors)]
+    return [ended, list(itertools.compress(target, selectors))], counts

@@ -3,7 +3,6 @@
 import numpy as np
 
 from cmlm_tf.data.prepared import PreparedCorpus
-from cmlm_tf.data.sentence_store import Sentences
 from cmlm_tf.special_ids import EOS_ID
 
 Batch = dict[str, np.ndarray]
@@ -26,12 +25,9 @@ def fill_rows(
         append_eos: True ends every target in EOS, as the teacher needs it.
 
     Returns:
-        int32 arrays of that shape, for `source` and `target`: `*_ids`, PAD (0)
-        where unused; `*_segments`, the number of the sentence within its row
-        from 1, the same on both sides, 0 where unused; `*_positions`, the place
-        within the sentence from 0, 0 where unused.
+        int32 arrays of that shape, as the module `batching` tells.
     """
-    segments = ranges(np.ones_like(pairs_per_row), pairs_per_row)
+    numbers = ranges(np.ones_like(pairs_per_row), pairs_per_row)
     batch = {}
     for side, sentences, end in (
         ("source", prepared.source, False),
@@ -42,28 +38,16 @@ def fill_rows(
         lengths = num_tokens + end
         starts = _starts(lengths, pairs_per_row, shape[1])
         used = ranges(starts, lengths)
-        ids = _ids(sentences, first, num_tokens, starts, shape, end)
-        batch[f"{side}_ids"] = ids
-        repeated = np.repeat(segments, lengths)
-        batch[f"{side}_segments"] = _scattered(shape, used, repeated)
-        places = ranges(np.zeros_like(lengths), lengths)
-        batch[f"{side}_positions"] = _scattered(shape, used, places)
+        ids, segments, positions = np.zeros((3, shape[0] * shape[1]), np.int32)
+        ids[ranges(starts, num_tokens)] = sentences.tokens[ranges(first, num_tokens)]
+        if end:
+            ids[starts + num_tokens] = EOS_ID
+        segments[used] = np.repeat(numbers, lengths)
+        positions[used] = ranges(np.zeros_like(lengths), lengths)
+        batch[f"{side}_ids"] = ids.reshape(shape)
+        batch[f"{side}_segments"] = segments.reshape(shape)
+        batch[f"{side}_positions"] = positions.reshape(shape)
     return batch
-
-
-def _ids(
-    sentences: Sentences,
-    first: np.ndarray,
-    num_tokens: np.ndarray,
-    starts: np.ndarray,
-    shape: tuple[int, int],
-    end: bool,
-) -> np.ndarray:
-    tokens = sentences.tokens[ranges(first, num_tokens)]
-    ids = _scattered(shape, ranges(starts, num_tokens), tokens)
-    if end:
-        ids.reshape(-1)[starts + num_tokens] = EOS_ID
-    return ids
 
 
 def _starts(
@@ -74,14 +58,6 @@ def _starts(
     leaders = np.cumsum(pairs_per_row) - pairs_per_row
     row_starts = np.arange(len(pairs_per_row)) * row_length
     return before + np.repeat(row_starts - before[leaders], pairs_per_row)
-
-
-def _scattered(
-    shape: tuple[int, int], places: np.ndarray, values: np.ndarray
-) -> np.ndarray:
-    flat = np.zeros(shape[0] * shape[1], np.int32)
-    flat[places] = values
-    return flat.reshape(shape)
 
 
 def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

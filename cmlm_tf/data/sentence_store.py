@@ -1,13 +1,10 @@
 """Folders of subword ids: flat arrays, their offsets and a manifest of hashes."""
 
-import contextlib
 import dataclasses
 import itertools
 import json
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,8 @@ SIDES = ("source", "target")
 #: Of ids in files: for small and for large vocabularies.
 TOKEN_TYPES = ("<u2", "<i4")
 _MANIFEST = "manifest.json"
-_PREPARING = ".preparing-"
+# As `new_folder` calls them while they are written: 12 digits of a hash, 8 at random.
+_UNFINISHED = f".{'[0-9a-f]' * 12}.????????"
 _OFFSET_TYPE = np.dtype("<i8")
 
 
@@ -53,44 +51,27 @@ class Sentences:
         return np.diff(self.offsets)
 
 
-class SentenceWriter:
-    """Appends sentences to the two files of one side.
+def append_sentences(
+    folder: Path, side: str, token_type: np.dtype, sentences: Sequence[Sequence[int]]
+) -> None:
+    """Appends sentences to the two files of one side, made where missing.
 
-    Attributes:
-        num_tokens: tokens written so far.
+    Args:
+        folder: where the files lie.
+        side: `source` or `target`.
+        token_type: an integer type that holds every id.
+        sentences: their ids.
     """
-
-    def __init__(self, folder: Path, side: str, token_type: np.dtype):
-        """Opens new files.
-
-        Args:
-            folder: where to write.
-            side: `source` or `target`.
-            token_type: an integer type that holds every id.
-        """
-        self.num_tokens = 0
-        self._token_type = token_type
-        self._tokens = open(folder / f"{side}.tokens", "wb")
-        self._offsets = open(folder / f"{side}.offsets", "wb")
-        self._offsets.write(np.zeros(1, _OFFSET_TYPE).tobytes())
-
-    def __enter__(self) -> "SentenceWriter":
-        """Returns the writer."""
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        """Closes the files."""
-        self._tokens.close()
-        self._offsets.close()
-
-    def add(self, sentences: Sequence[Sequence[int]]) -> None:
-        """Appends sentences."""
+    with (
+        open(folder / f"{side}.tokens", "ab") as tokens,
+        open(folder / f"{side}.offsets", "ab") as offsets,
+    ):
+        first = tokens.tell() // token_type.itemsize
+        bounds = np.cumsum([first, *map(len, sentences)], dtype=_OFFSET_TYPE)
+        # The file begins with 0; later the first bound is the end that it holds.
+        offsets.write(bounds[1 if offsets.tell() else 0 :].tobytes())
         flat = itertools.chain.from_iterable(sentences)
-        tokens = np.fromiter(flat, self._token_type)
-        ends = self.num_tokens + np.cumsum(list(map(len, sentences)), dtype=np.int64)
-        self._tokens.write(tokens.tobytes())
-        self._offsets.write(ends.astype(_OFFSET_TYPE).tobytes())
-        self.num_tokens += len(tokens)
+        tokens.write(np.fromiter(flat, token_type).tobytes())
 
 
 def read_sentences(folder: Path, side: str, token_type: str) -> Sentences:
@@ -126,9 +107,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / _MANIFEST
     try:
         manifest = read_json(path)
-    except UserError as error:
-        raise (_damaged(path) if path.exists() else error) from error
-    try:
         content = manifest["content"]
         files = content["files"]
         intact = (
@@ -136,25 +114,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             and content["token_type"] in TOKEN_TYPES
             and isinstance(files, dict)
         )
-    except (LookupError, TypeError) as error:
-        raise _damaged(path) from error
+    except (UserError, LookupError, TypeError) as error:
+        raise _damaged(path) if path.exists() else error from error
     if not intact:
         raise _damaged(path)
     for side, part in itertools.product(SIDES, ("tokens", "offsets")):
-        name = f"{side}.{part}"
-        _check_file(folder / name, files.get(name))
+        path = folder / f"{side}.{part}"
+        with errors_named(path):
+            if _describe(path) != files.get(path.name):
+                raise _damaged(path)
     return content
 
 
 def _describe(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
-
-
-def _check_file(path: Path, expected: Any) -> None:
-    with errors_named(path):
-        found = _describe(path)
-    if found != expected:
-        raise _damaged(path)
 
 
 def _damaged(path: Path) -> UserError:
@@ -167,31 +140,5 @@ def remove_unfinished(parent: Path) -> None:
     Args:
         parent: of the folders; no other process may be writing there.
     """
-    for folder in parent.glob(f"{_PREPARING}*"):
+    for folder in parent.glob(_UNFINISHED):
         shutil.rmtree(folder)
-
-
-@contextlib.contextmanager
-def folder_when_done(folder: Path) -> Iterator[Path]:
-    """Yields a temporary folder that becomes `folder` when the body succeeds.
-
-    If another process makes `folder` meanwhile, that one stays.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=_PREPARING, dir=folder.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        with contextlib.suppress(FileExistsError):
-            _rename_to_new(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _rename_to_new(temporary: Path, folder: Path) -> None:
-    try:
-        os.rename(temporary, folder)
-    except OSError as error:
-        if folder.exists():
-            raise FileExistsError(error.errno, error.strerror) from error
-        raise

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import sentencepiece
 from absl import logging
-from sentencepiece.sentencepiece_model_pb2 import (
-    ModelProto,
-)
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from cmlm_tf.data.text_files import plain_spaces, unbroken, well_formed
 from cmlm_tf.errors import UserError

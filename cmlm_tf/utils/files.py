@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cmlm_tf.errors import UserError
@@ -44,9 +44,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _unnamed_errors_named(path):
             yield Path(path)
         return
-    target = _without_links(path)
+    target = Path(os.path.realpath(path))
     with errors_named(path):
-        temporary = _temporary_beside(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(*_affixes(target), target.parent)
+        os.close(handle)
+    temporary = Path(name)
     try:
         with _unnamed_errors_named(path):
             yield temporary
@@ -90,14 +93,11 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         UserError: `path`, or what is above it, is there but is no folder.
     """
-    target = _without_links(path)
+    target = Path(os.path.realpath(path))
     if target.exists() and not target.is_dir():
         raise UserError(f"{path}: is no folder")
-    with _unfinished_folder(target) as temporary:
+    with _folder_beside(target, _replace) as temporary:
         yield temporary
-        _finish_folder(temporary)
-        if not _exchange(temporary, target):
-            _replace_in_two_steps(temporary, target)
 
 
 @contextlib.contextmanager
@@ -119,20 +119,22 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if os.path.lexists(target):
         raise UserError(f"{path}: is there already")
-    with _unfinished_folder(target) as temporary:
+    with _folder_beside(target, _move_where_nothing_is) as temporary:
         yield temporary
-        _finish_folder(temporary)
-        _move_where_nothing_is(temporary, target)
 
 
 @contextlib.contextmanager
-def _unfinished_folder(target: Path) -> Iterator[Path]:
-    """Yields an empty folder beside a path; what is left of it at the end goes."""
+def _folder_beside(target: Path, move: Callable[[Path, Path], None]) -> Iterator[Path]:
+    """Yields an empty folder beside a path and moves it there at the end."""
     check_parents(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _folder_beside(target)
+    temporary = Path(tempfile.mkdtemp(*_affixes(target), target.parent))
     try:
         yield temporary
+        os.chmod(temporary, 0o755)
+        for file in filter(Path.is_file, temporary.rglob("*")):
+            _flush_to_disk(file)
+        move(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -148,20 +150,9 @@ def check_parents(path: str | os.PathLike[str]) -> None:
         raise UserError(f"{nearest}: is no folder")
 
 
-def _finish_folder(folder: Path) -> None:
-    os.chmod(folder, 0o755)
-    for file in filter(Path.is_file, folder.rglob("*")):
-        _flush_to_disk(file)
-
-
-def _folder_beside(path: Path) -> Path:
-    prefix, suffix = _affixes(path)
-    return Path(tempfile.mkdtemp(suffix, prefix, path.parent))
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Lets two paths change places at once; returns whether they did."""
-    return _renameat2(one, other, _RENAME_EXCHANGE) == 0
+def _flush_to_disk(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def _move_where_nothing_is(one: Path, other: Path) -> None:
@@ -186,14 +177,14 @@ def _renameat2(one: Path, other: Path, flag: int) -> int:
     return ctypes.get_errno() if rename(*paths, flag) else 0
 
 
-def _replace_in_two_steps(new: Path, path: Path) -> None:
+def _replace(new: Path, path: Path) -> None:
+    if _renameat2(new, path, _RENAME_EXCHANGE) == 0:
+        return
+    old = tempfile.mkdtemp(*_affixes(path), path.parent)
     if path.exists():
-        old = _folder_beside(path)
         os.rename(path, old)
-        os.rename(new, path)
-        shutil.rmtree(old)
-    else:
-        os.rename(new, path)
+    os.rename(new, path)
+    shutil.rmtree(old)
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
@@ -223,22 +214,10 @@ def _unnamed_errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise UserError(f"{path}: {error.strerror}") from error
 
 
-def _without_links(path: str | os.PathLike[str]) -> Path:
-    return Path(os.path.realpath(path))
-
-
-def _temporary_beside(path: Path) -> Path:
-    prefix, suffix = _affixes(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(suffix, prefix, path.parent)
-    os.close(handle)
-    return Path(temporary)
-
-
 def _affixes(path: Path) -> tuple[str, str]:
-    """Returns what stands before and behind the random part of a temporary name."""
+    """Returns what stands behind and before the random part of a temporary name."""
     name, dot, suffixes = path.name.partition(".")
-    return f".{name[:40]}.", dot + suffixes
+    return dot + suffixes, f".{name[:40]}."
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
@@ -249,18 +228,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Args:
         path: as given to `atomic_write` or `replaced_folder`.
     """
-    path = _without_links(path)
-    prefix, suffix = map(glob.escape, _affixes(path))
+    path = Path(os.path.realpath(path))
+    suffix, prefix = map(glob.escape, _affixes(path))
     for leftover in path.parent.glob(prefix + "?" * _RANDOM_LENGTH + suffix):
         if leftover.is_dir():
             shutil.rmtree(leftover)
         else:
             leftover.unlink(missing_ok=True)
-
-
-def _flush_to_disk(path: Path) -> None:
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
 
 
 def sha256_file(path: str | os.PathLike[str]) -> str:

@@ -1,5 +1,7 @@
 """Target masks: exact in number, uniform in size and place, repeatable."""
 
+import math
+
 import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
@@ -75,18 +77,14 @@ class SampleTargetMaskTest(tf.test.TestCase, parameterized.TestCase):
             bound = num_tokens - 1 + 5 * np.sqrt(2 * num_tokens)
             self.assertLess(chi_squared(counts[1:]), bound)
 
-    def test_places_are_uniform_given_the_number(self):
-        masks = sample_many(np.ones((1, 6), np.int32), 30_000)[:, 0]
-        for size in range(1, 6):
-            counts = masks[masks.sum(axis=1) == size].sum(axis=0)
-            self.assertLess(chi_squared(counts), 5 + 5 * np.sqrt(10))
-
-    def test_pairs_of_places_are_uniform(self):
+    @parameterized.parameters(1, 2, 3, 4)
+    def test_all_choices_of_so_many_places_are_as_likely(self, size):
         masks = sample_many(np.ones((1, 5), np.int32), 30_000)[:, 0]
-        pairs = masks[masks.sum(axis=1) == 2]
-        _, counts = np.unique(pairs, axis=0, return_counts=True)
-        self.assertLen(counts, 10)
-        self.assertLess(chi_squared(counts), 9 + 5 * np.sqrt(18))
+        chosen = masks[masks.sum(axis=1) == size]
+        _, counts = np.unique(chosen, axis=0, return_counts=True)
+        freedom = math.comb(5, size) - 1
+        self.assertLen(counts, freedom + 1)
+        self.assertLess(chi_squared(counts), freedom + 5 * np.sqrt(2 * freedom))
 
     def test_sentences_of_a_row_are_independent(self):
         segments = np.array([[1] * 8 + [2] * 8], np.int32)

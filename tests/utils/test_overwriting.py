@@ -53,11 +53,6 @@ def test_what_is_read_twice_or_is_no_file(folder):
         ),
         (
             "decode.py",
-            ["--jsonl=hard.en"],
-            "hard.en: named for --jsonl and for --input",
-        ),
-        (
-            "decode.py",
             ["--input=model/config.json", "--oracle_references=in.en", "--jsonl=in.en"],
             "in.en: named for --jsonl and for --oracle_references",
         ),
@@ -76,11 +71,6 @@ def test_what_is_read_twice_or_is_no_file(folder):
             "train_subword.py",
             ["--corpus=files:in.en,model/config.json", "--output=soft.en"],
             "soft.en: named for --output and for the source of --corpus",
-        ),
-        (
-            "train_subword.py",
-            ["--corpus=tsv:in.en?source=0&target=0", "--output=in.en"],
-            "in.en: named for --output and for --corpus",
         ),
         (
             "translate_client.py",

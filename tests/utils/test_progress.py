@@ -54,20 +54,19 @@ def test_logs_every_interval_with_rate_and_time_left(lines, clock):
     assert lines[1].startswith("translating: 400 lines, 10.0/s")
 
 
-def test_resumed_work_counts_but_does_not_speed_up(lines, clock):
-    counter = Progress(100, "lines", "translating", done=50)
+@pytest.mark.parametrize(
+    ("total", "done", "line"),
+    [
+        (100, 50, "reading: 60 lines, 1.0/s, 100 in all, 0:00:40 left"),
+        (None, 0, "reading: 10 lines, 1.0/s"),
+    ],
+)
+def test_resumed_work_and_work_of_unknown_length(lines, clock, total, done, line):
+    counter = Progress(total, "lines", "reading", done)
     clock.now += 10.0
     counter.advance(10)
     counter.close()
-    assert lines == ["translating: 60 lines, 1.0/s, 100 in all, 0:00:40 left"]
-
-
-def test_unknown_total_has_no_time_left(lines, clock):
-    counter = Progress(None, "lines", "reading")
-    clock.now += 2.0
-    counter.advance(4)
-    counter.close()
-    assert lines == ["reading: 4 lines, 2.0/s"]
+    assert lines == [line]
 
 
 def test_work_that_fails_still_ends_the_display(lines):

@@ -87,6 +87,10 @@ class FuzzTest(parameterized.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = Path(temporary.name)
 
+    def prepare(self) -> PreparedCorpus:
+        pairs = [("7 8", "9 10 11"), ("12", "13")]
+        return prepare_corpus(ListCorpus(pairs), NumberSubwords(), self.folder)
+
     def test_config(self):
         path = self.folder / "config.json"
 
@@ -139,8 +143,7 @@ class FuzzTest(parameterized.TestCase):
         check()
 
     def test_manifest_of_a_prepared_corpus(self):
-        pairs = [("7 8", "9 10 11"), ("12", "13")]
-        prepared = prepare_corpus(ListCorpus(pairs), NumberSubwords(), self.folder)
+        prepared = self.prepare()
         path = prepared.folder / "manifest.json"
         whole = json.loads(path.read_text())["content"]
 
@@ -180,22 +183,20 @@ class FuzzTest(parameterized.TestCase):
         check()
 
     def test_a_deep_a_large_and_an_endless_json_file(self):
-        deep, large = self.folder / "deep.json", self.folder / "large.json"
-        deep.write_text("[" * 100_000)
-        with self.assertRaisesRegex(UserError, "deep.json: not valid JSON"):
-            read_json(deep)
-        large.write_text(" " * (1 << 20) + "{}")
-        with self.assertRaisesRegex(UserError, "large.json: no file of at most"):
-            read_json(large)
-        with self.assertRaisesRegex(UserError, "/dev/zero: no file"):
-            read_json(Path("/dev/zero"))
-        os.mkfifo(self.folder / "pipe.json")
-        with self.assertRaisesRegex(UserError, "pipe.json: no file"):
-            read_json(self.folder / "pipe.json")
+        (self.folder / "deep").write_text("[" * 100_000)
+        (self.folder / "large").write_text(" " * (1 << 20) + "{}")
+        os.mkfifo(self.folder / "pipe")
+        for path, message in (
+            (self.folder / "deep", "not valid JSON"),
+            (self.folder / "large", "no file of at most"),
+            (self.folder / "pipe", "no file of at most"),
+            (Path("/dev/zero"), "no file of at most"),
+        ):
+            with self.assertRaisesRegex(UserError, f"{path}: {message}"):
+                read_json(path)
 
     def test_offsets_that_point_elsewhere(self):
-        pairs = [("7 8", "9 10 11"), ("12", "13")]
-        prepared = prepare_corpus(ListCorpus(pairs), NumberSubwords(), self.folder)
+        prepared = self.prepare()
         content = {k: v for k, v in prepared.manifest.items() if k != "files"}
         (prepared.folder / "manifest.json").unlink()
         for offsets in ([0, 9, 5], [0, 3, 99], [1, 3, 5], [0, 0, 5], []):
