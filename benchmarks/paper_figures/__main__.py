@@ -32,7 +32,7 @@ _PAGE = flags.DEFINE_string(
 _LABEL = flags.DEFINE_string("label", "", "Title of the plots.")
 _STUDENT = flags.DEFINE_string("student", "", "Model directory.")
 _TEACHER = flags.DEFINE_string("teacher", "", "Model directory, for tradeoff.")
-_DEV = flags.DEFINE_string("dev", "", "Corpus, as in bin/train_subword.py --help.")
+_DEV = flags.DEFINE_string("dev", "", "Corpus, as in cmlm-train-subword --help.")
 _TEST = flags.DEFINE_string("test", "", "Corpus.")
 _MAX_LINES = flags.DEFINE_integer(
     "max_lines", None, "Of each corpus the first lines.", lower_bound=1
@@ -40,7 +40,7 @@ _MAX_LINES = flags.DEFINE_integer(
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 256, "Most sentences decoded side by side.", lower_bound=1
 )
-_XLA = flags.DEFINE_bool("xla", None, "As of bin/decode.py.")
+_XLA = flags.DEFINE_bool("xla", None, "As of cmlm-decode.")
 
 #: Figures that need a teacher, and those that need a development set.
 _OF_TEACHER = ("tradeoff",)

@@ -1,4 +1,4 @@
-"""Tests of bin/evaluate.py, run as a user runs it."""
+"""Tests of cmlm-evaluate, run as a user runs it."""
 
 import gzip
 import json
