@@ -16,7 +16,7 @@ from benchmarks.paper_figures import reliability
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, sacre_bleu
-from cmlm_tf.evaluation.speed import speed_of
+from cmlm_tf.evaluation.speed import tokens_per_iteration
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
 from cmlm_tf.translate.batches import BatchShapes
 from cmlm_tf.translate.loading import load_translator
@@ -149,7 +149,7 @@ class Workbench:
             return {
                 "bleu": [sacre_bleu(lines, *rest).value for lines in texts],
                 "resampled": [resampled_bleu(lines, *rest) for lines in texts],
-                "slowest": speed_of(found).slowest,
+                "slowest": tokens_per_iteration(found).slowest,
             }
 
         return self._point("passes", self.test, measure, options)
@@ -163,7 +163,7 @@ class Workbench:
         def measure() -> Point:
             found = self._translate(options, self.test, oracle=True)
             rows = [(t.num_tokens, t.iterations) for t in found if t.num_tokens]
-            return {"rows": rows, "speed": speed_of(found).slowest}
+            return {"rows": rows, "speed": tokens_per_iteration(found).slowest}
 
         return self._point("iterations", self.test, measure, options)
 
@@ -218,7 +218,7 @@ class Workbench:
             "bleu": bleu.value,
             "bleu_ci": bleu.confidence,
             "chrf": chrf(lines, text.references).value,
-            **dataclasses.asdict(speed_of(translations)),
+            **dataclasses.asdict(tokens_per_iteration(translations)),
             "resampled": resampled_bleu(lines, *rest),
         }
 
