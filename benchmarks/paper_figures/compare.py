@@ -38,8 +38,8 @@ class Difference(NamedTuple):
     def verdict(self) -> str:
         """Tells whether it is above 0.
 
-        >>> [Difference(mean, 1.5).verdict for mean in (2.0, 1.0, -2.0)]
-        ['holds', 'not decided', 'fails']
+        >>> [Difference(mean, 1.5).verdict for mean in (2.0, 1.5, -1.0, -2.0)]
+        ['holds', 'not decided', 'not decided', 'fails']
         """
         if abs(self.mean) <= self.half:
             return NOT_DECIDED
