@@ -49,5 +49,5 @@ def runs(tmp_path_factory):
     third = workbench(folder)
     with mock.patch.object(paper_figures, "redraw"):
         measure_tiny(folder, third)
-    caches = [bench._cache for bench in (first, second, third)]
+    caches = [bench.cache for bench in (first, second, third)]
     return folder, [cache.num_measured for cache in caches]
