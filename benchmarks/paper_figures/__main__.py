@@ -12,13 +12,12 @@ Examples:
       --page=docs/findings.md
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from absl import flags
 
 from benchmarks.paper_figures.measure import FIGURES
-from benchmarks.paper_figures.page import redraw, redraw_all, write_figure
+from benchmarks.paper_figures.page import measure_figures, redraw_all
 from benchmarks.paper_figures.points import NO_TEXT, Workbench, read_text
 from cmlm_tf.commands import cli
 from cmlm_tf.errors import UserError
@@ -65,23 +64,6 @@ def main(_) -> None:
         )
         paths = measure_figures(folder, names, _LABEL.value, bench)
     print(*paths, sep="\n")
-
-
-def measure_figures(
-    folder: Path, names: Sequence[str], label: str, bench: Workbench
-) -> list[Path]:
-    """Measures figures into a folder, and returns the JSON files.
-
-    Each gets `NAME.json`, `.md`, `.png` and `.svg`, and all together `claims.md`.
-    Points that are in the workbench's cache are used again.
-    """
-    texts = {"dev": bench.dev, "test": bench.test}
-    lines = {name: len(text.sources) for name, text in texts.items() if text.sources}
-    for name in names:
-        head = {"figure": name, "label": label, "lines": lines}
-        write_figure(folder, head | FIGURES[name](bench))
-        redraw(folder, [name])
-    return [folder / f"{name}.json" for name in names]
 
 
 def _chosen() -> list[str]:
