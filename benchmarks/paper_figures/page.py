@@ -34,7 +34,7 @@ _NOT_NOTED = ("rows", "label", "figure")
 
 
 def measure_figures(
-    folder: Path, names: Sequence[str], label: str, bench: Workbench
+    folder: Path, names: Sequence[str], title: str, bench: Workbench
 ) -> list[Path]:
     """Measures figures into a folder, and returns the JSON files.
 
@@ -44,7 +44,7 @@ def measure_figures(
     texts = {"dev": bench.dev, "test": bench.test}
     lines = {name: len(text.sources) for name, text in texts.items() if text.sources}
     for name in names:
-        head = {"figure": name, "label": label, "lines": lines}
+        head = {"figure": name, "label": title, "lines": lines}
         result = head | FIGURES[name](bench)
         text = json.dumps(result, indent=1, ensure_ascii=False)
         _write(folder / f"{name}.json", text + "\n")
