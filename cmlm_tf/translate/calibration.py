@@ -39,12 +39,7 @@ _NUM_PIECES = 64
 
 
 class Point(NamedTuple):
-    """A setting and the speed that it gave or will give.
-
-    Attributes:
-        speedup: tokens per iteration.
-        setting: T, K or tau.
-    """
+    """A setting (T, K or tau) and its speed, in tokens per iteration."""
 
     speedup: float
     setting: float
@@ -158,17 +153,12 @@ class SpeedTable:
 
 
 def rising_points(heuristic: str, speeds: Mapping[float, float]) -> tuple[Point, ...]:
-    """Orders what was measured from slow to fast settings.
+    """Orders settings and their speeds from slow to fast settings.
+
+    Those are left out that are no faster than one of a slower setting.
 
     >>> rising_points("mask_predict", {2: 6.0, 4: 3.0, 3: 2.9})
     (Point(speedup=3.0, setting=4), Point(speedup=6.0, setting=2))
-
-    Args:
-        heuristic: a key of `HEURISTICS`.
-        speeds: the speed of each setting.
-
-    Returns:
-        The points, without those no faster than one of a slower setting.
     """
     points: list[Point] = []
     for setting in sorted(speeds, key=HEURISTICS[heuristic].place):
@@ -213,7 +203,7 @@ class Calibration:
         )
 
     def table(self, key: Mapping[str, Any]) -> SpeedTable | None:
-        """Returns the table for a way of decoding (`SpeedTable.key`), if there is."""
+        """Returns the table with a `SpeedTable.key`, if there is one."""
         return next((table for table in self.tables if table.key == key), None)
 
 
