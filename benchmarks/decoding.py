@@ -73,7 +73,7 @@ _SETTINGS = flags.DEFINE_list(
     "settings", ["fixed_k:4"], "The student's, as HEURISTIC:SETTING."
 )
 _LENGTH_BEAMS = flags.DEFINE_list("length_beams", ["1", "5"], "The student's.")
-_DROP = flags.DEFINE_bool("drop_losing_candidates", True, "As in bin/decode.py.")
+_DROP = flags.DEFINE_bool("drop_losing_candidates", True, "As in cmlm-decode.")
 _BEAM_SIZES = flags.DEFINE_list("beam_sizes", ["1", "5"], "The teacher's.")
 _CTRANSLATE2 = flags.DEFINE_list(
     "ctranslate2", [], "Compute types, such as float32,int8; needs [benchmark]."

@@ -46,7 +46,7 @@ _LENGTH_BEAM = flags.DEFINE_integer("length_beam", 3, "Length candidates.")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 50, "Sentences side by side.")
 _HEURISTICS = flags.DEFINE_list("heuristics", list(HEURISTICS), "Those to check.")
 _STRATEGIES = flags.DEFINE_list("strategies", list(STRATEGIES), "Those to check.")
-_FORBID_REPEATS = flags.DEFINE_bool("forbid_repeats", False, "As in bin/decode.py.")
+_FORBID_REPEATS = flags.DEFINE_bool("forbid_repeats", False, "As in cmlm-decode.")
 
 _SETTINGS = {
     "mask_predict": 6,

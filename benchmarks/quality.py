@@ -2,7 +2,7 @@ r"""Measures a teacher and its student on several test sets.
 
 Every finished line is kept in a folder beside the output file; the same command
 goes on from there. A student's setting is written `HEURISTIC:SETTING`, or
-`HEURISTIC:@SPEEDUP` for what bin/calibrate.py stored for that speed in the model
+`HEURISTIC:@SPEEDUP` for what cmlm-calibrate stored for that speed in the model
 directory.
 
 Example:
@@ -54,9 +54,9 @@ _SETTINGS = flags.DEFINE_list(
     "The student's, as HEURISTIC:SETTING or HEURISTIC:@SPEEDUP.",
 )
 _LENGTH_BEAMS = flags.DEFINE_list("length_beams", ["1", "3", "5"], "The student's.")
-_DROP = flags.DEFINE_bool("drop_losing_candidates", False, "As in bin/decode.py.")
+_DROP = flags.DEFINE_bool("drop_losing_candidates", False, "As in cmlm-decode.")
 _DTYPE = flags.DEFINE_enum("dtype", "float32", ["float32", "bfloat16"], "")
-_XLA = flags.DEFINE_bool("xla", None, "As in bin/decode.py.")
+_XLA = flags.DEFINE_bool("xla", None, "As in cmlm-decode.")
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 64, "Side by side.", lower_bound=1
 )

@@ -1,4 +1,4 @@
-r"""Checks that C++ without Python translates an export as `bin/decode.py` does.
+r"""Checks that C++ without Python translates an export as `cmlm-decode` does.
 
 Builds the tests' program, which loads a SavedModel with the loader that TensorFlow
 Serving uses, and compares text, length, iterations and score of every line for every
@@ -51,11 +51,11 @@ def main(_) -> None:
     if _JSON.value:
         write_json(_JSON.value, rows)
     if any(row["differ"] for row in rows):
-        raise UserError("C++ and bin/decode.py differ")
+        raise UserError("C++ and cmlm-decode differ")
 
 
 def _decode(lines: list[str], heuristic: str) -> list[dict]:
-    """Returns the records of `bin/decode.py`."""
+    """Returns the records of `cmlm-decode`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, records = folder / "in", folder / "out.jsonl"

@@ -1,10 +1,10 @@
-r"""Checks that a SavedModel translates as `bin/decode.py` did, alone and in batches.
+r"""Checks that a SavedModel translates as `cmlm-decode` did, alone and in batches.
 
 Loads it with TensorFlow and tensorflow_text alone: run it as a file, with this
 package out of reach, as it imports nothing of it.
 
 Example, for each heuristic:
-  python bin/decode.py --model_dir=student/model --input=test.en --output=out.de \
+  cmlm-decode --model_dir=student/model --input=test.en --output=out.de \
       --jsonl=out.jsonl --heuristic=thresh
   python -m benchmarks.serving_exactness EXPORT test.en out.jsonl thresh 1 64
 """

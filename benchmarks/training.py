@@ -1,4 +1,4 @@
-r"""Measures training: the update of `bin/train.py` on one batch of random text.
+r"""Measures training: the update of `cmlm-train` on one batch of random text.
 
 Compilation is counted apart. The floating-point operations of the matrix
 products are compared with the rate of one large product on the same device.

@@ -12,13 +12,12 @@ Examples:
       --page=docs/findings.md
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from absl import flags
 
 from benchmarks.paper_figures.measure import FIGURES
-from benchmarks.paper_figures.page import redraw, redraw_all, write_figure
+from benchmarks.paper_figures.page import measure_figures, redraw_all
 from benchmarks.paper_figures.points import NO_TEXT, Workbench, read_text
 from cmlm_tf.commands import cli
 from cmlm_tf.errors import UserError
@@ -32,7 +31,7 @@ _PAGE = flags.DEFINE_string(
 _LABEL = flags.DEFINE_string("label", "", "Title of the plots.")
 _STUDENT = flags.DEFINE_string("student", "", "Model directory.")
 _TEACHER = flags.DEFINE_string("teacher", "", "Model directory, for tradeoff.")
-_DEV = flags.DEFINE_string("dev", "", "Corpus, as in bin/train_subword.py --help.")
+_DEV = flags.DEFINE_string("dev", "", "Corpus, as in cmlm-train-subword --help.")
 _TEST = flags.DEFINE_string("test", "", "Corpus.")
 _MAX_LINES = flags.DEFINE_integer(
     "max_lines", None, "Of each corpus the first lines.", lower_bound=1
@@ -40,7 +39,7 @@ _MAX_LINES = flags.DEFINE_integer(
 _SENTENCES_PER_BATCH = flags.DEFINE_integer(
     "sentences_per_batch", 256, "Most sentences decoded side by side.", lower_bound=1
 )
-_XLA = flags.DEFINE_bool("xla", None, "As of bin/decode.py.")
+_XLA = flags.DEFINE_bool("xla", None, "As of cmlm-decode.")
 
 #: Figures that need a teacher, and those that need a development set.
 _OF_TEACHER = ("tradeoff",)
@@ -65,23 +64,6 @@ def main(_) -> None:
         )
         paths = measure_figures(folder, names, _LABEL.value, bench)
     print(*paths, sep="\n")
-
-
-def measure_figures(
-    folder: Path, names: Sequence[str], label: str, bench: Workbench
-) -> list[Path]:
-    """Measures figures into a folder, and returns the JSON files.
-
-    Each gets `NAME.json`, `.md`, `.png` and `.svg`, and all together `claims.md`.
-    Points that are in the workbench's cache are used again.
-    """
-    texts = {"dev": bench.dev, "test": bench.test}
-    lines = {name: len(text.sources) for name, text in texts.items() if text.sources}
-    for name in names:
-        head = {"figure": name, "label": label, "lines": lines}
-        write_figure(folder, head | FIGURES[name](bench))
-        redraw(folder, [name])
-    return [folder / f"{name}.json" for name in names]
 
 
 def _chosen() -> list[str]:

@@ -3,7 +3,8 @@
 Kreutzer et al. (2020), section 4; docs/figures.md tells the rules.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from benchmarks.paper_figures.compare import (
     scores,
 )
 
-#: What was measured on one model: the content of figures by their name.
-Results = dict[str, dict[str, Any]]
+#: The content of a figure; of those measured on one model, by their names.
+Result = dict[str, Any]
+Results = dict[str, Result]
 #: BLEU by which a system may be worse that is to be no worse.
 MARGIN = 0.1
 #: Of the paper, in tokens per iteration: mean and largest error of dev against test.
@@ -47,20 +49,25 @@ def findings(results: Results) -> pd.DataFrame:
         (*judged, name)
         for name, judge in _JUDGES.items()
         if name in results
-        for judged in judge(results)
+        for judged in judge(results[name])
     ]
     return pd.DataFrame(found, columns=["claim", "here", "numbers", "figure"])
 
 
-def _rows(results: Results, name: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
-    """Returns a figure's rows, and those of each system."""
-    frame = pd.DataFrame(results[name]["rows"])
-    return frame, dict(iter(frame.groupby("system"))) if len(frame) else {}
+def _groups(rows: Any, column: str = "system") -> dict[Any, pd.DataFrame]:
+    """Returns the rows of each system, or of each value of another column."""
+    frame = pd.DataFrame(rows)
+    return dict(iter(frame.groupby(column))) if len(frame) else {}
 
 
-def _tradeoff(results: Results) -> list[Judged]:
-    _, systems = _rows(results, "tradeoff")
-    found = []
+def _unmeasured(found: Any, *systems: str) -> str:
+    """Names systems without a row: their speed was left out."""
+    missing = [name.replace("_", "-") for name in systems if name not in found]
+    return f"not measured: {', '.join(missing)}" if missing else ""
+
+
+def _tradeoff(result: Result) -> Iterator[Judged]:
+    systems = _groups(result["rows"])
     # The paper leaves open whose passes it counts.
     for passes, suffix in (
         ("slowest", ""),
@@ -72,10 +79,8 @@ def _tradeoff(results: Results) -> list[Judged]:
             ("comb_thresh", "thresh", "thresh stays behind comb-thresh"),
             ("comb_thresh", "fcomb_thresh", "fcomb-thresh stays behind comb-thresh"),
         ):
-            sides = systems[better], systems[worse]
-            found.append(judge_gain(claim + suffix, *sides, passes))
-        found.append(_loss(systems, passes, suffix))
-    return found
+            yield judge_gain(claim + suffix, systems[better], systems[worse], passes)
+        yield _loss(systems, passes, suffix)
 
 
 def _loss(systems: dict[str, pd.DataFrame], passes: str, suffix: str) -> Judged:
@@ -93,83 +98,71 @@ def _loss(systems: dict[str, pd.DataFrame], passes: str, suffix: str) -> Judged:
     return claim, Difference(LOSS - lost.mean, lost.half).verdict, numbers
 
 
-def _strategies(results: Results) -> list[Judged]:
-    frame, _ = _rows(results, "strategies")
+def _strategies(result: Result) -> Iterator[Judged]:
     no_worse = "update-masked-sub is no worse than update-masked"
     behind = f"update-all is behind past b = {_BEAMS}"
-    wide = frame[frame.length_beam > _BEAMS]
-    if wide.empty:
+    wide = [row for row in result["rows"] if row["length_beam"] > _BEAMS]
+    if not wide:
         numbers = f"no length beam is wider than {_BEAMS}"
-        return [(claim, NOT_DECIDED, numbers) for claim in (no_worse, behind)]
-    bleu = {system: scores(rows) for system, rows in wide.groupby("system")}
+        yield from ((claim, NOT_DECIDED, numbers) for claim in (no_worse, behind))
+        return
+    bleu = {system: scores(rows) for system, rows in _groups(wide).items()}
     masked, sub = bleu["update_masked"], bleu["update_masked_sub"]
     change = difference(sub, masked)
-    leads = [difference(other, bleu["update_all"]) for other in (sub, masked)]
     name = f"BLEU on average over b > {_BEAMS}"
-    numbers = f"update-masked-sub leads by {leads[0]}, update-masked by {leads[1]} "
+    # A little worse is no worse.
     verdict = change._replace(mean=change.mean + MARGIN).verdict
-    return [
-        (no_worse, verdict, f"{change} {name}"),
-        (behind, all_of([lead.verdict for lead in leads]), numbers + name),
-    ]
+    yield no_worse, verdict, f"{change} {name}"
+    leads = [difference(other, bleu["update_all"]) for other in (sub, masked)]
+    numbers = f"update-masked-sub leads by {leads[0]}, update-masked by {leads[1]} "
+    yield behind, all_of([lead.verdict for lead in leads]), numbers + name
 
 
-def _passes(results: Results) -> list[Judged]:
-    frame, _ = _rows(results, "passes")
-    found = []
-    for target, rows in frame.groupby("target") if len(frame) else ():
+def _passes(result: Result) -> Iterator[Judged]:
+    for target, rows in _groups(result["rows"], "target").items():
         claim = "comb-thresh is ahead of fixed K over all passes, at "
         claim += f"{target:g} tokens/iteration"
-        systems = dict(iter(rows.groupby("system")))
+        systems = _groups(rows)
         if unmeasured := _unmeasured(systems, "comb_thresh", "fixed_k"):
-            found.append((claim, NOT_DECIDED, unmeasured))
+            yield claim, NOT_DECIDED, unmeasured
             continue
         most = rows.iteration.max()
-
-        def bleu(system: str, systems=systems, most=most) -> np.ndarray:
-            values = scores(systems[system])
-            # After its last pass a system stays where it is.
-            return np.pad(values, ((0, most - len(values)), (0, 0)), "edge")
-
-        lead = difference(bleu("comb_thresh"), bleu("fixed_k"))
-        numbers = f"{lead} BLEU on average over {most} passes"
-        found.append((claim, lead.verdict, numbers))
-    return found
+        comb, fixed = scores(systems["comb_thresh"]), scores(systems["fixed_k"])
+        # After its last pass a system stays where it is.
+        comb, fixed = (
+            np.pad(bleu, ((0, most - len(bleu)), (0, 0)), "edge")
+            for bleu in (comb, fixed)
+        )
+        lead = difference(comb, fixed)
+        yield claim, lead.verdict, f"{lead} BLEU on average over {most} passes"
 
 
-def _unmeasured(found: Any, *systems: str) -> str:
-    """Names systems without a row: their speed was left out."""
-    missing = [name.replace("_", "-") for name in systems if name not in found]
-    return f"not measured: {', '.join(missing)}" if missing else ""
-
-
-def _lengths(results: Results) -> list[Judged]:
-    _, systems = _rows(results, "lengths")
-
-    def judge(claim: str, more: str, less: Sequence[str], span: tuple[int, int]):
-        if unmeasured := _unmeasured(systems, more, *less):
-            return claim, NOT_DECIDED, unmeasured
-        means = {name: _mean_passes(systems[name], span) for name in (more, *less)}
-        if not all(mean.mean for mean in means.values()):
-            return claim, NOT_DECIDED, "no sentence is so long"
-        verdict = all_of([apart(means[more], means[name]).verdict for name in less])
-        shown = ", ".join(f"{k} {m:.2f} ± {h:.2f}" for k, (m, h) in means.items())
-        return claim, verdict, f"{shown.replace('_', '-')} passes on average"
-
-    return [
-        judge(
+def _lengths(result: Result) -> Iterator[Judged]:
+    systems = _groups(result["rows"])
+    for claim, more, less, span in (
+        (
             f"flexible iterations are fewer up to a length of {_LONG[0]}",
             *("mask_predict", ("fixed_k", "thresh", "comb_thresh"), _SHORT),
         ),
-        judge(
+        (
             "comb-thresh spends most passes on longer sentences",
             *("comb_thresh", ("mask_predict", "fixed_k", "thresh"), _LONG),
         ),
-        judge(
+        (
             "thresh spends fewer passes on longer sentences than fixed T",
             *("mask_predict", ("thresh",), _LONG),
         ),
-    ]
+    ):
+        if unmeasured := _unmeasured(systems, more, *less):
+            yield claim, NOT_DECIDED, unmeasured
+            continue
+        means = {name: _mean_passes(systems[name], span) for name in (more, *less)}
+        if not all(mean.mean for mean in means.values()):
+            yield claim, NOT_DECIDED, "no sentence is so long"
+            continue
+        verdict = all_of([apart(means[more], means[name]).verdict for name in less])
+        shown = ", ".join(f"{k} {m:.2f} ± {h:.2f}" for k, (m, h) in means.items())
+        yield claim, verdict, f"{shown.replace('_', '-')} passes on average"
 
 
 def _mean_passes(frame: pd.DataFrame, span: tuple[int, int]) -> Difference:
@@ -180,38 +173,36 @@ def _mean_passes(frame: pd.DataFrame, span: tuple[int, int]) -> Difference:
     return Difference(mean, half_interval(frame["count"], frame["std"]))
 
 
-def _close(claim: str, x_name: str, name: str) -> Callable[[Results], list[Judged]]:
+def _close(claim: str, x_name: str, result: Result) -> Iterator[Judged]:
     """Judges whether speeds on two texts are close, by the paper's two numbers.
 
     These are of speeds from 1 to 11; faster ones do not count. The deviation of the
     errors is no interval: they are of one pair of texts.
     """
     claim += f" ({MEAN_ERROR:g} on average, {LARGEST_ERROR:g} at most)"
-
-    def judge(results: Results) -> list[Judged]:
-        _, systems = _rows(results, name)
-        if unmeasured := _unmeasured(systems, "comb_thresh"):
-            return [(claim, NOT_DECIDED, unmeasured)]
-        rows = systems["comb_thresh"]
-        rows = rows[rows[x_name].round() <= SPEEDS[-1]]
-        if rows.empty:
-            return [(claim, NOT_DECIDED, f"all are faster than {SPEEDS[-1]:g}")]
-        mean, largest, speeds = rows.error.mean(), rows.error.max(), rows[x_name]
-        close = mean <= MEAN_ERROR and largest <= LARGEST_ERROR
-        numbers = f"error {mean:.2f} on average, {largest:.2f} at most"
-        numbers += f", at {speeds.min():.1f} to {speeds.max():.1f} tokens/iteration"
-        if len(rows) > 1:
-            numbers += f"; standard deviation {rows.error.std():.2f}"
-            numbers += f" over {len(rows)} speeds"
-        for text, number in results[name]["lines"].items():
-            numbers += f"{';' if text == 'dev' else ','} {number} lines of {text}"
-        return [(claim, HOLDS if close else FAILS, numbers)]
-
-    return judge
+    systems = _groups(result["rows"])
+    if unmeasured := _unmeasured(systems, "comb_thresh"):
+        yield claim, NOT_DECIDED, unmeasured
+        return
+    rows = systems["comb_thresh"]
+    rows = rows[rows[x_name].round() <= SPEEDS[-1]]
+    if rows.empty:
+        yield claim, NOT_DECIDED, f"all are faster than {SPEEDS[-1]:g}"
+        return
+    mean, largest, speeds = rows.error.mean(), rows.error.max(), rows[x_name]
+    close = mean <= MEAN_ERROR and largest <= LARGEST_ERROR
+    numbers = f"error {mean:.2f} on average, {largest:.2f} at most"
+    numbers += f", at {speeds.min():.1f} to {speeds.max():.1f} tokens/iteration"
+    if len(rows) > 1:
+        numbers += f"; standard deviation {rows.error.std():.2f}"
+        numbers += f" over {len(rows)} speeds"
+    for text, number in result["lines"].items():
+        numbers += f"{';' if text == 'dev' else ','} {number} lines of {text}"
+    yield claim, HOLDS if close else FAILS, numbers
 
 
-def _probabilities(results: Results) -> list[Judged]:
-    frame = pd.DataFrame(results["probabilities"]["rows"])
+def _probabilities(result: Result) -> Iterator[Judged]:
+    frame = pd.DataFrame(result["rows"])
     ranks = frame[(frame.temperature == 1.0) & frame.group.str.startswith("rank")]
     errors = {}
     for row in ranks.itertuples():
@@ -221,41 +212,35 @@ def _probabilities(results: Results) -> list[Judged]:
     first, *_, last = errors.values()
     shown = (f"{k}: {ece:.1f} ± {half:.1f} %" for k, (ece, half) in errors.items())
     claim = "probabilities of low ranks are worse calibrated"
-    return [(claim, apart(last, first).verdict, f"ECE {', '.join(shown)}")]
+    yield claim, apart(last, first).verdict, f"ECE {', '.join(shown)}"
 
 
-def _temperature(results: Results) -> list[Judged]:
+def _temperature(result: Result) -> Iterator[Judged]:
     """Judges what temperature scaling helps, where it made calibration better."""
-    _, systems = _rows(results, "temperature")
-    result = results["temperature"]
-    fitted = result["temperature"]
+    systems, fitted = _groups(result["rows"]), result["temperature"]
     before, after = (100 * result["ece"][when] for when in ("before", "after"))
     calibration = f"ECE on test {before:.1f} % without, {after:.1f} % with temperature"
     calibration += f" {fitted:g}"
-    found = []
     for system, name in (("comb_thresh", "comb"), ("fcomb_thresh", "fcomb")):
         claim = f"better calibrated probabilities help {name}-thresh"
-        by_value = dict(iter(systems[system].groupby("temperature")))
-        _, verdict, numbers = judge_gain(claim, by_value[fitted], by_value[1.0])
+        by_value = _groups(systems[system], "temperature")
         if fitted == 1.0:
-            why_not = "the fitted temperature is 1: nothing changes"
-            found.append((claim, NOT_DECIDED, why_not))
+            yield claim, NOT_DECIDED, "the fitted temperature is 1: nothing changes"
         elif after >= before:
-            why_not = f"not better calibrated: {calibration}"
-            found.append((claim, NOT_DECIDED, why_not))
+            yield claim, NOT_DECIDED, f"not better calibrated: {calibration}"
         else:
-            found.append((claim, verdict, f"{numbers}; {calibration}"))
-    return found
+            _, verdict, numbers = judge_gain(claim, by_value[fitted], by_value[1.0])
+            yield claim, verdict, f"{numbers}; {calibration}"
 
 
-_JUDGES: dict[str, Callable[[Results], list[Judged]]] = {
+_JUDGES: dict[str, Callable[[Result], Iterator[Judged]]] = {
     "tradeoff": _tradeoff,
     "strategies": _strategies,
     "passes": _passes,
     "lengths": _lengths,
-    "dev_test": _close("dev and test speed are close", "dev", "dev_test"),
-    "promises": _close(
-        "speeds promised from dev are kept on test", "promised", "promises"
+    "dev_test": partial(_close, "dev and test speed are close", "dev"),
+    "promises": partial(
+        _close, "speeds promised from dev are kept on test", "promised"
     ),
     "probabilities": _probabilities,
     "temperature": _temperature,

@@ -38,8 +38,8 @@ class Difference(NamedTuple):
     def verdict(self) -> str:
         """Tells whether it is above 0.
 
-        >>> [Difference(mean, 1.5).verdict for mean in (2.0, 1.0, -2.0)]
-        ['holds', 'not decided', 'fails']
+        >>> [Difference(mean, 1.5).verdict for mean in (2.0, 1.5, -1.0, -2.0)]
+        ['holds', 'not decided', 'not decided', 'fails']
         """
         if abs(self.mean) <= self.half:
             return NOT_DECIDED
@@ -61,12 +61,9 @@ def difference(more: np.ndarray, less: np.ndarray) -> Difference:
 def interpolate(
     frame: pd.DataFrame, passes: str, speeds: Sequence[float] | np.ndarray = SPEEDS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Interpolates scores between settings.
+    """Interpolates scores between a system's settings.
 
-    Args:
-        frame: the rows of a system.
-        passes: whose passes make the speed, `slowest` or `selected`.
-        speeds: float `[n]`, in tokens per iteration.
+    The column `passes`, `slowest` or `selected`, has their tokens per iteration.
 
     Returns:
         Those of the speeds that the system reaches, and the scores there.

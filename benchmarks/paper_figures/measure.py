@@ -138,8 +138,11 @@ def taus_around(
 def by_length(rows: Iterable[Sequence[int]]) -> list[Result]:
     """Gathers lengths into bins: mean and standard deviation of the passes.
 
-    >>> by_length([(3, 1), (4, 3)])
-    [{'first_length': 1, 'count': 2, 'mean': 2.0, 'std': 1.0}]
+    >>> first, second = by_length([(3, 1), (5, 3), (6, 7)])
+    >>> first
+    {'first_length': 1, 'count': 2, 'mean': 2.0, 'std': 1.0}
+    >>> second
+    {'first_length': 6, 'count': 1, 'mean': 7.0, 'std': 0.0}
 
     Args:
         rows: length and passes of each sentence.

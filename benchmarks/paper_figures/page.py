@@ -1,4 +1,4 @@
-"""Figures and findings as Markdown, and all files that are drawn from the JSON ones."""
+"""What is written: figures as JSON, and tables, plots and findings made of it."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import pandas as pd
 from benchmarks.paper_figures.claims import Results, findings
 from benchmarks.paper_figures.draw import draw
 from benchmarks.paper_figures.measure import FIGURES
+from benchmarks.paper_figures.points import Workbench
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.plots import label
 from cmlm_tf.utils.files import atomic_write
@@ -32,10 +33,23 @@ else.
 _NOT_NOTED = ("rows", "label", "figure")
 
 
-def write_figure(folder: Path, result: dict[str, Any]) -> None:
-    """Writes a figure's JSON file."""
-    text = json.dumps(result, indent=1, ensure_ascii=False)
-    _write(folder / f"{result['figure']}.json", text + "\n")
+def measure_figures(
+    folder: Path, names: Sequence[str], title: str, bench: Workbench
+) -> list[Path]:
+    """Measures figures into a folder, and returns the JSON files.
+
+    Each gets `NAME.json`, `.md`, `.png` and `.svg`, and all together `claims.md`.
+    Points that are in the workbench's cache are used again.
+    """
+    texts = {"dev": bench.dev, "test": bench.test}
+    lines = {name: len(text.sources) for name, text in texts.items() if text.sources}
+    for name in names:
+        head = {"figure": name, "label": title, "lines": lines}
+        result = head | FIGURES[name](bench)
+        text = json.dumps(result, indent=1, ensure_ascii=False)
+        _write(folder / f"{name}.json", text + "\n")
+        redraw(folder, [name])
+    return [folder / f"{name}.json" for name in names]
 
 
 def read_figures(folder: Path) -> Results:

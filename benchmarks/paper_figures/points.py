@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from benchmarks.paper_figures import reliability
 from cmlm_tf.data.corpora import open_corpus
 from cmlm_tf.errors import UserError
 from cmlm_tf.evaluation.bleu import NUM_RESAMPLES, chrf, sacre_bleu
-from cmlm_tf.evaluation.speed import speed_of
+from cmlm_tf.evaluation.speed import tokens_per_iteration
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
 from cmlm_tf.translate.batches import BatchShapes
 from cmlm_tf.translate.loading import load_translator
@@ -59,14 +60,29 @@ def read_text(corpus: str, max_lines: int | None = None) -> Text:
     return Text(*zip(*pairs, strict=True))
 
 
+def _kept(measure: Callable[..., Any]) -> Callable[..., Any]:
+    """Has a method of `Workbench` keep what it measures by its name and arguments."""
+    signature = inspect.signature(measure)
+
+    @functools.wraps(measure)
+    def get(bench: "Workbench", *args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(bench, *args, **kwargs)
+        given.apply_defaults()
+        _, *arguments = given.arguments.items()
+        key = bench.key(measure.__name__, dict(arguments))
+        return bench.cache.get(key, lambda: measure(*given.args))
+
+    return get
+
+
 class Workbench:
     """A student, its teacher and two texts; every measured point is kept.
 
     Attributes:
-        dev: the development set; empty if no figure needs it.
-        test: the test set.
+        test, dev: the texts.
         longest: the most subwords that the student translates at once.
         length_beam: candidates where a figure says nothing else.
+        cache: the points.
     """
 
     def __init__(
@@ -92,10 +108,10 @@ class Workbench:
         }
         self.longest = model_sizes(models["student"], described["student"]).max_length
         self.length_beam = min(5, self.longest)
+        self.cache = PointCache(folder)
         self._language = described["student"]["target_language"]
         self._hashes = {k: v["weights_sha256"] for k, v in described.items()}
         self._load = functools.cache(lambda r: load_translator(models[r], **kwargs))
-        self._cache = PointCache(folder)
 
     @property
     def student(self) -> Translator:
@@ -106,109 +122,83 @@ class Workbench:
         """Returns the usual way of decoding at a setting."""
         return UnmaskingOptions(heuristic, setting, length_beam=self.length_beam)
 
+    def key(self, kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Names all that a point depends on."""
+        text, options = arguments.pop("text", self.test), arguments.get("options")
+        key = {"kind": kind, "text_sha256": text.sha256, **arguments}
+        key |= {"weights_sha256": self._hashes[_role(options)]}
+        key["options"] = dataclasses.asdict(options) if options else None
+        return key | {"language": self._language}
+
+    @_kept
     def quality(self, options: Options, text: Text, temperature: float = 1.0) -> Point:
         """Measures BLEU, chrF and tokens per iteration (`slowest`, `selected`, ...)."""
+        with reliability.tempered(self.student, temperature):
+            return self._scores(self._translate(options, text), text)
 
-        def measure() -> Point:
-            with reliability.tempered(self.student, temperature):
-                return self._scores(self._translate(options, text), text)
-
-        more = {"temperature": temperature}
-        return self._point("quality", text, measure, options, **more)
-
+    @_kept
     def beams(self, options: UnmaskingOptions, most: int) -> list[Point]:
         """Measures quality and speed on test with length beams of 1 to `most`.
 
         Candidates do not depend on each other, so one decoding gives all beams.
         """
         options = dataclasses.replace(options, length_beam=most)
+        order = predicted_lengths(self.student, self.test.sources, most)
+        wide = list(zip(self._translate(options, self.test), order, strict=True))
+        return [
+            self._scores([_narrow(t, ls[:b]) for t, ls in wide], self.test)
+            for b in range(1, most + 1)
+        ]
 
-        def measure() -> list[Point]:
-            order = predicted_lengths(self.student, self.test.sources, most)
-            wide = list(zip(self._translate(options, self.test), order, strict=True))
-            return [
-                self._scores([_narrow(t, ls[:b]) for t, ls in wide], self.test)
-                for b in range(1, most + 1)
-            ]
-
-        return self._point("beams", self.test, measure, options)
-
+    @_kept
     def passes(self, options: UnmaskingOptions) -> Point:
         """Measures BLEU of the filled-in test sequences after each pass.
 
         Returns:
             `bleu` and `resampled`, lists by pass, and `slowest`.
         """
-        options = dataclasses.replace(options, trace=True)
+        traced = dataclasses.replace(options, trace=True)
+        found = self._translate(traced, self.test)
+        last = min(max(t.iterations for t in found), MOST_PASSES)
+        texts = [[self._text_after(t, n + 1) for t in found] for n in range(last)]
+        rest = self.test.references, self._language
+        return {
+            "bleu": [sacre_bleu(lines, *rest).value for lines in texts],
+            "resampled": [resampled_bleu(lines, *rest) for lines in texts],
+            "slowest": tokens_per_iteration(found).slowest,
+        }
 
-        def measure() -> Point:
-            found = self._translate(options, self.test)
-            last = min(max(t.iterations for t in found), MOST_PASSES)
-            texts = [[self._text_after(t, n + 1) for t in found] for n in range(last)]
-            rest = self.test.references, self._language
-            return {
-                "bleu": [sacre_bleu(lines, *rest).value for lines in texts],
-                "resampled": [resampled_bleu(lines, *rest) for lines in texts],
-                "slowest": speed_of(found).slowest,
-            }
-
-        return self._point("passes", self.test, measure, options)
-
+    @_kept
     def iterations(self, options: UnmaskingOptions) -> Point:
         """Decodes test with the references' lengths: `speed`, and `rows` by sentence.
 
         Each row has a sentence's length and its passes; empty ones are left out.
         """
+        found = self._translate(options, self.test, self.test.references)
+        rows = [(t.num_tokens, t.iterations) for t in found if t.num_tokens]
+        return {"rows": rows, "speed": tokens_per_iteration(found).slowest}
 
-        def measure() -> Point:
-            found = self._translate(options, self.test, oracle=True)
-            rows = [(t.num_tokens, t.iterations) for t in found if t.num_tokens]
-            return {"rows": rows, "speed": speed_of(found).slowest}
-
-        return self._point("iterations", self.test, measure, options)
-
+    @_kept
     def length_classifier(self, most: int) -> Point:
         """Measures the accuracy of predicted lengths; see `length_accuracy`."""
+        found = predicted_lengths(self.student, self.test.sources, most)
+        references = self.student.subwords.encode(self.test.references)
+        return length_accuracy(found, [len(ids) for ids in references])
 
-        def measure() -> Point:
-            found = predicted_lengths(self.student, self.test.sources, most)
-            references = self.student.subwords.encode(self.test.references)
-            return length_accuracy(found, [len(ids) for ids in references])
-
-        return self._point("length_classifier", self.test, measure, most=most)
-
+    @_kept
     def reliability(self, text: Text, temperature: float | None = None) -> Point:
         """Summarises reliability `before` and `after` scaling, by default the best."""
-
-        def measure() -> Point:
-            sides = text.sources, text.references
-            found = reliability.predict_references(self.student, *sides)
-            fitted = temperature or reliability.best_temperature(found)
-            moments = {"before": 1.0, "after": fitted}
-            return {k: reliability.summarize(found, t) for k, t in moments.items()}
-
-        return self._point("reliability", text, measure, temperature=temperature)
-
-    def _point(
-        self,
-        kind: str,
-        text: Text,
-        measure: Callable[[], Any],
-        options: Options | None = None,
-        **more: Any,
-    ) -> Any:
-        role = "teacher" if isinstance(options, BeamOptions) else "student"
-        key = {"kind": kind, "text_sha256": text.sha256, **more}
-        key |= {"weights_sha256": self._hashes[role], "language": self._language}
-        key["options"] = dataclasses.asdict(options) if options else None
-        return self._cache.get(key, measure)
+        sides = text.sources, text.references
+        found = reliability.predict_references(self.student, *sides)
+        fitted = temperature or reliability.best_temperature(found)
+        moments = {"before": 1.0, "after": fitted}
+        return {k: reliability.summarize(found, t) for k, t in moments.items()}
 
     def _translate(
-        self, options: Options, text: Text, oracle: bool = False
+        self, options: Options, text: Text, references: Sequence[str] | None = None
     ) -> list[Translation]:
-        role = "teacher" if isinstance(options, BeamOptions) else "student"
-        references = text.references if oracle else None
-        return self._load(role).translate(text.sources, options, references, warn=False)
+        translator = self._load(_role(options))
+        return translator.translate(text.sources, options, references, warn=False)
 
     def _scores(self, translations: Sequence[Translation], text: Text) -> Point:
         lines = [translation.text for translation in translations]
@@ -218,7 +208,7 @@ class Workbench:
             "bleu": bleu.value,
             "bleu_ci": bleu.confidence,
             "chrf": chrf(lines, text.references).value,
-            **dataclasses.asdict(speed_of(translations)),
+            **dataclasses.asdict(tokens_per_iteration(translations)),
             "resampled": resampled_bleu(lines, *rest),
         }
 
@@ -226,6 +216,10 @@ class Workbench:
         best = [candidates[0] for candidates in translation.candidates]
         ids = [c.passes[min(number, c.iterations) - 1]["token_ids"] for c in best]
         return " ".join(self.student.subwords.decode(ids))
+
+
+def _role(options: Options | None) -> str:
+    return "teacher" if isinstance(options, BeamOptions) else "student"
 
 
 def resampled_bleu(

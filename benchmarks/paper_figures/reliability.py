@@ -25,11 +25,12 @@ from cmlm_tf.translate.translator import Translator
 NUM_PASSES = 5
 NUM_BINS = 10
 TEMPERATURES = tuple(round(0.6 + 0.1 * i, 1) for i in range(20))
-#: Groups of ranks, counted from 1, the best, by the first of each.
-RANKS = {
-    **{1: "rank 1", 2: "rank 2", 3: "ranks 3 to 4", 5: "ranks 5 to 8"},
-    **{9: "ranks 9 to 16", 17: "ranks from 17"},
-}
+#: Groups of ranks, counted from 1, the best: the first of each, and its name.
+RANKS = (1, 2, 3, 5, 9, 17)
+RANK_NAMES = (
+    *("rank 1", "rank 2", "ranks 3 to 4"),
+    *("ranks 5 to 8", "ranks 9 to 16", "ranks from 17"),
+)
 _SENTENCES_PER_BATCH = 32
 
 
@@ -138,17 +139,11 @@ def _make_step(translator: Translator):
 
 
 def _one_sentence_a_row(source_ids, decoder_ids) -> dict[str, tf.Tensor]:
-    def positions(ids):
-        return tf.zeros_like(ids) + tf.range(tf.shape(ids)[1])
-
-    return {
-        "source_ids": source_ids,
-        "source_segments": tf.cast(source_ids != PAD_ID, tf.int32),
-        "source_positions": positions(source_ids),
-        "decoder_ids": decoder_ids,
-        "target_segments": tf.cast(decoder_ids != PAD_ID, tf.int32),
-        "target_positions": positions(decoder_ids),
-    }
+    batch = {"source_ids": source_ids, "decoder_ids": decoder_ids}
+    for side, ids in ("source", source_ids), ("target", decoder_ids):
+        batch[f"{side}_segments"] = tf.cast(ids != PAD_ID, tf.int32)
+        batch[f"{side}_positions"] = tf.zeros_like(ids) + tf.range(tf.shape(ids)[1])
+    return batch
 
 
 def best_temperature(predictions: Predictions) -> float:
@@ -164,17 +159,13 @@ def summarize(predictions: Predictions, temperature: float) -> dict[str, Any]:
         `all`, `pass 1`, ..., `rank 1`, ...
     """
     column = TEMPERATURES.index(temperature)
-    frame = pd.DataFrame(
-        {
-            "pass": [f"pass {number}" for number in predictions.iteration],
-            "first": np.searchsorted([*RANKS], predictions.rank, side="right") - 1,
-            "confidence": predictions.confidence[:, column],
-            "right": predictions.is_right,
-        }
-    )
-    groups = {"all": frame, **dict(iter(frame.groupby("pass")))}
-    names = list(RANKS.values())
-    groups |= {names[number]: part for number, part in frame.groupby("first")}
+    confidence, right = predictions.confidence[:, column], predictions.is_right
+    frame = pd.DataFrame({"confidence": confidence, "right": right})
+    passes = np.array([f"pass {number}" for number in predictions.iteration])
+    edges = [*RANKS, math.inf]
+    ranks = pd.cut(predictions.rank, edges, right=False, labels=RANK_NAMES)
+    groups = {"all": frame, **dict(iter(frame.groupby(passes)))}
+    groups |= dict(iter(frame.groupby(ranks, observed=True)))
     return {
         "temperature": temperature,
         "loss": float(predictions.loss[:, column].mean()),

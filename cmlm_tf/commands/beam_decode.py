@@ -12,8 +12,6 @@ Examples:
       --temp_location=gs://bucket/tmp --sdk_container_image=IMAGE'
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -42,7 +40,8 @@ _DTYPE = flags.DEFINE_enum(
 define_decoding_flags()
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Translates and prints the names of the output files."""
     with needs_extra("beam"):
         from cmlm_tf.translate.beam_pipeline import translate_shards
@@ -57,6 +56,3 @@ def main(_) -> None:
         sentences_per_batch=_SENTENCES_PER_BATCH.value,
     ):
         print(path)
-
-
-run = functools.partial(cli.run, main)

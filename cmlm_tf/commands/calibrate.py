@@ -11,7 +11,6 @@ Example:
       --target_speedup=2,3,4,5,6,7,8
 """
 
-import functools
 import math
 from collections.abc import Sequence
 
@@ -50,7 +49,8 @@ _REPLACE = flags.DEFINE_bool(
 _XLA = flags.DEFINE_bool("xla", None, "As of cmlm-decode.")
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Calibrates and prints what was promised and measured."""
     options = UnmaskingOptions(
         _HEURISTIC.value,
@@ -81,6 +81,3 @@ def _numbers(texts: Sequence[str]) -> list[float]:
     if not numbers or not all(0 < number < math.inf for number in numbers):
         raise UserError("target_speedup: must be numbers above 0")
     return numbers
-
-
-run = functools.partial(cli.run, main)

@@ -1,5 +1,6 @@
 """How every command starts and how its errors reach the user."""
 
+import functools
 import math
 import os
 import re
@@ -53,6 +54,11 @@ def run(main: Callable[[Sequence[str]], None]) -> None:
         flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
     flags.FLAGS.set_default("verbosity", logging.INFO)
     app.run(lambda arguments: _guarded(main, arguments), flags_parser=_parse_flags)
+
+
+def command(main: Callable[[Sequence[str]], None]) -> Callable[[], None]:
+    """Makes `main` what pip installs as a command: called without arguments."""
+    return functools.wraps(main)(functools.partial(run, main))
 
 
 def allow_empty(flag: flags.FlagHolder) -> None:

@@ -7,8 +7,6 @@ Examples:
   cmlm-decode --model_dir=teacher/model --beam_size=5 < test.en
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -40,7 +38,8 @@ _DETERMINISTIC = flags.DEFINE_bool(
 define_decoding_flags()
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Loads the model and translates."""
     values, options = flags.FLAGS, decoding_options(_MODEL_DIR.value)
     refuse_overwriting(
@@ -70,6 +69,3 @@ def main(_) -> None:
             nbest=values.nbest,
             watch=watch,
         )
-
-
-run = functools.partial(cli.run, main)

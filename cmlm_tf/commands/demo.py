@@ -4,7 +4,6 @@ Example:
   cmlm-demo --output_dir=demo
 """
 
-import functools
 import sys
 from pathlib import Path
 
@@ -42,7 +41,8 @@ EXAMPLE_TAUS = (0.5, 0.01)
 TEST = f"tsv:{EN_DE_TEST}?source=1&target=2"
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Shows examples and prints the table."""
     print(run_demo(_OUTPUT_DIR.value))
 
@@ -85,6 +85,3 @@ def _show_examples(student: Translator) -> None:
                 f"({output.num_tokens} subwords, passes: {output.selected_iterations})",
                 file=sys.stderr,
             )
-
-
-run = functools.partial(cli.run, main)

@@ -9,8 +9,6 @@ Prints the corpus that it made, here files:distilled/source.txt,distilled/target
 the student's --config.data.train.
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -37,7 +35,8 @@ _XLA = flags.DEFINE_bool(
 )
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Distills and prints the corpus."""
     print(
         distill(
@@ -51,6 +50,3 @@ def main(_) -> None:
             xla=_XLA.value,
         )
     )
-
-
-run = functools.partial(cli.run, main)

@@ -5,9 +5,6 @@ Example:
       --target_language=de --decoded=out.jsonl --json=scores.json
 """
 
-import functools
-from collections.abc import Sequence
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -38,9 +35,9 @@ _NUM_RESAMPLES = flags.DEFINE_integer(
 _JSON = flags.DEFINE_string("json", None, "File for the same figures as JSON.")
 
 
-def main(argv: Sequence[str]) -> None:
+@cli.command
+def run(_) -> None:
     """Prints the scores and writes them where --json says."""
-    del argv
     inputs = (_HYPOTHESES, _REFERENCES, _DECODED, _SOURCES)
     refuse_overwriting(
         {"--json": _JSON.value}, {f"--{flag.name}": flag.value for flag in inputs}
@@ -56,6 +53,3 @@ def main(argv: Sequence[str]) -> None:
     print(report)
     if _JSON.value is not None:
         write_report(report, _JSON.value)
-
-
-run = functools.partial(cli.run, main)

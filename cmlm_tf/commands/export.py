@@ -4,8 +4,6 @@ Example:
   cmlm-export --model_dir=student/model --output_dir=served/student/1
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -27,7 +25,8 @@ _MAX_LENGTH_BEAM = flags.DEFINE_integer(
 )
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Writes the SavedModel."""
     export_model(
         _MODEL_DIR.value,
@@ -36,6 +35,3 @@ def main(_) -> None:
         _DEVICE.value,
         _MAX_LENGTH_BEAM.value,
     )
-
-
-run = functools.partial(cli.run, main)

@@ -10,8 +10,6 @@ Prints the model directory. For a student, say --config=multi30k:student and
 give --config.student.teacher_dir=teacher/model.
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -28,9 +26,7 @@ _DISTRIBUTE = flags.DEFINE_enum(
 )
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Trains and prints the model directory."""
     print(train(_CONFIG.value, _OUTPUT_DIR.value, _DISTRIBUTE.value))
-
-
-run = functools.partial(cli.run, main)

@@ -4,8 +4,6 @@ Example:
     cmlm-train-subword --corpus=files:a.en,a.de --output=subword.model
 """
 
-import functools
-
 from absl import flags, logging
 
 from cmlm_tf.commands import cli
@@ -41,7 +39,8 @@ _NUM_SAMPLED_SENTENCES = flags.DEFINE_integer(
 )
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Checks the corpus, trains and writes the model."""
     corpus = open_corpus(_CORPUS.value)
     refuse_overwriting({"--output": _OUTPUT.value}, corpus.files("--corpus"))
@@ -56,6 +55,3 @@ def main(_) -> None:
     )
     size = SubwordModel(_OUTPUT.value).vocab_size
     logging.info("%s: %d subwords", _OUTPUT.value, size)
-
-
-run = functools.partial(cli.run, main)

@@ -6,8 +6,6 @@ Examples:
       --heuristic=comb_thresh --setting=0.3
 """
 
-import functools
-
 from absl import flags
 
 from cmlm_tf.commands import cli
@@ -48,7 +46,8 @@ for _flag in _OPTIONS["length_beam"], _OPTIONS["max_iterations"]:
     )
 
 
-def main(_) -> None:
+@cli.command
+def run(_) -> None:
     """Translates."""
     with needs_extra("serving"):
         from cmlm_tf.serving.client import Calling, translate_file
@@ -65,6 +64,3 @@ def main(_) -> None:
     )
     options = {n: flag.value for n, flag in _OPTIONS.items() if flag.value is not None}
     translate_file(calling, _INPUT.value, _OUTPUT.value, options)
-
-
-run = functools.partial(cli.run, main)

@@ -10,14 +10,13 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from absl import logging
 
 from cmlm_tf.data.text_files import read_lines, require_text
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.errors import UserError, span_inside
-from cmlm_tf.evaluation.speed import speed_of
+from cmlm_tf.evaluation.speed import tokens_per_iteration
 from cmlm_tf.modeling.model_dir import read_description
 from cmlm_tf.translate.calibration import (
     CALIBRATION_FILE,
@@ -168,27 +167,29 @@ class _Measured:
     ) -> dict[float, float]:
         """Returns the speed of each setting, and shows what is left to decode."""
         text = _text_hash(lines)
-        keys = {s: json_hash([self._weights, self._at(s), text]) for s in settings}
+        ways = {
+            s: dataclasses.replace(self._options, setting=float(s)) for s in settings
+        }
+        keys = {
+            setting: json_hash([self._weights, dataclasses.asdict(way), text])
+            for setting, way in ways.items()
+        }
         missing = [s for s in keys if not isinstance(self._kept.get(keys[s]), float)]
         done = len(keys) - len(missing)
         counter = Progress(len(keys), "decodings", self._options.heuristic, done)
         with contextlib.closing(counter):
             for setting in missing:
-                self._kept[keys[setting]] = self._decode(lines, setting)
+                self._kept[keys[setting]] = self._decode(lines, ways[setting])
                 write_json(self._path, self._kept)
                 counter.advance()
-        return {setting: self._kept[keys[setting]] for setting in keys}
+        return {setting: self._kept[key] for setting, key in keys.items()}
 
-    def _at(self, setting: float) -> dict[str, Any]:
-        return dataclasses.asdict(self._options) | {"setting": float(setting)}
-
-    def _decode(self, lines: Sequence[str], setting: float) -> float:
-        options = UnmaskingOptions(**self._at(setting))
+    def _decode(self, lines: Sequence[str], options: UnmaskingOptions) -> float:
         translations = self._translator.translate(lines, options, warn=False)
         self.num_decodings += 1
-        speed = speed_of(translations).slowest
+        speed = tokens_per_iteration(translations).slowest
         note = "%s %g gives %.3f tokens per iteration"
-        logging.info(note, options.heuristic, setting, speed)
+        logging.info(note, options.heuristic, options.setting, speed)
         return speed
 
     def forget(self) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 #: Languages written without blanks: their characters are counted, not words.
 _WITHOUT_BLANKS = frozenset({"ja", "th", "zh"})
@@ -53,23 +53,18 @@ def fault_rates(
     ...             ["v", "w", "x", "same"])
     FaultRates(repeated=0.5, empty=0.25, far_length=0.3333333333333333, copied=0.25)
     """
-    split = characters if language in _WITHOUT_BLANKS else str.split
+    split = _characters if language in _WITHOUT_BLANKS else str.split
     tokens, expected = (list(map(split, side)) for side in (outputs, references))
     pairs = list(zip(tokens, expected, strict=True))
     return FaultRates(
         repeated=_share([a == b for row in tokens for a, b in itertools.pairwise(row)]),
         empty=_share([not ours for ours, theirs in pairs if theirs]),
         far_length=_share([_is_far(*pair) for pair in pairs if all(pair)]),
-        copied=None if sources is None else _copied(tokens, sources, split),
+        copied=None if sources is None else _copied(tokens, map(split, sources)),
     )
 
 
-def characters(text: str) -> list[str]:
-    """Returns the characters that are no blanks.
-
-    >>> characters("a b")
-    ['a', 'b']
-    """
+def _characters(text: str) -> list[str]:
     return list("".join(text.split()))
 
 
@@ -105,10 +100,6 @@ def _is_far(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     return not 1 / FAR_RATIO <= ratio <= FAR_RATIO
 
 
-def _copied(
-    tokens: Sequence[Sequence[str]],
-    sources: Sequence[str],
-    split: Callable[[str], list[str]],
-) -> float:
-    pairs = zip(tokens, map(split, sources), strict=True)
+def _copied(tokens: Iterable[list[str]], sources: Iterable[list[str]]) -> float:
+    pairs = zip(tokens, sources, strict=True)
     return _share([ours == source for ours, source in pairs if source])

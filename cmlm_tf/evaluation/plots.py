@@ -1,5 +1,6 @@
 """BLEU against speed, one line for each heuristic."""
 
+import collections
 import itertools
 import os
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from cmlm_tf.evaluation.table import QualitySpeedRow
 from cmlm_tf.utils.files import atomic_write
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Okabe and Ito's colours, told apart by colour-blind readers, each with its own
@@ -38,59 +38,52 @@ RC_PARAMS = {
 
 def plot_quality_speed(
     rows: Sequence[QualitySpeedRow],
-    teacher_bleu: float | None,
+    teacher_bleu: float,
     paths: Sequence[str | os.PathLike[str]],
-    teacher_label: str = "teacher, beam 5",
 ) -> None:
     """Draws BLEU over tokens per iteration, as in the paper's section 4.2.
 
     Args:
-        rows: the settings of all heuristics; a heuristic's rows are joined by
-            a line in order of speed. Rows without a speed are left out.
+        rows: the student's, with their speeds; a heuristic's rows are joined by a
+            line from slow to fast.
         teacher_bleu: BLEU of the autoregressive teacher, drawn as the top
-            border, or None.
+            border unless a student lies above it.
         paths: the files to write, by suffix (.png, .svg, .pdf). Equal rows
             give equal files.
-        teacher_label: what the border is called.
     """
     import matplotlib
 
     with matplotlib.rc_context(RC_PARAMS):
         for path in paths:
             # Saving moves a figure's layout, so each file gets its own.
-            save(_draw(rows, teacher_bleu, teacher_label), path)
+            save(_draw(rows, teacher_bleu), path)
 
 
-def _draw(
-    rows: Sequence[QualitySpeedRow], teacher_bleu: float | None, teacher_label: str
-) -> "Figure":
+def _draw(rows: Sequence[QualitySpeedRow], teacher_bleu: float) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    styles = itertools.cycle(STYLES)
-    for system, points in _lines(rows).items():
-        color, marker = next(styles)
-        speed, bleu = zip(*points, strict=True)
+    points = collections.defaultdict(list)
+    for row in rows:
+        points[row.system].append((row.tokens_per_iteration, row.bleu))
+    for (system, line), style in zip(
+        points.items(), itertools.cycle(STYLES), strict=False
+    ):
+        speed, bleu = zip(*sorted(line), strict=True)
+        color, marker = style
         axes.plot(speed, bleu, color=color, marker=marker, label=label(system))
-    if teacher_bleu is not None:
-        _draw_border(axes, teacher_bleu, teacher_label)
+    best_student = axes.dataLim.y1
+    border = axes.axhline(teacher_bleu, color="black", linestyle="--", clip_on=False)
+    border.set_label("teacher, beam 5")
+    if best_student <= teacher_bleu:
+        axes.set_ylim(top=teacher_bleu)
     axes.set_xlabel("speed (tokens per iteration)")
     axes.set_ylabel("quality (SacreBLEU)")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="0.9", linewidth=0.6)
     axes.legend(loc="best", frameon=False)
     return figure
-
-
-def _lines(rows: Sequence[QualitySpeedRow]) -> dict[str, list[tuple[float, float]]]:
-    """Groups the points (speed, BLEU) by system, from slow to fast."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if row.tokens_per_iteration is not None:
-            points = lines.setdefault(row.system, [])
-            points.append((row.tokens_per_iteration, row.bleu))
-    return {system: sorted(points) for system, points in lines.items()}
 
 
 def label(system: str) -> str:
@@ -100,16 +93,6 @@ def label(system: str) -> str:
     'comb-thresh'
     """
     return system.replace("_", "-")
-
-
-def _draw_border(axes: "Axes", teacher_bleu: float, label: str) -> None:
-    """Ends the graph at the teacher's BLEU unless a student lies above it."""
-    best_student = axes.dataLim.y1
-    axes.axhline(
-        teacher_bleu, color="black", linestyle="--", label=label, clip_on=False
-    )
-    if best_student <= teacher_bleu:
-        axes.set_ylim(top=teacher_bleu)
 
 
 def save(figure: "Figure", path: str | os.PathLike[str]) -> None:

@@ -17,9 +17,10 @@ from cmlm_tf.evaluation.bleu import (
 )
 from cmlm_tf.evaluation.faults import FaultRates, describe, fault_rates
 from cmlm_tf.evaluation.speed import TokensPerIteration, tokens_per_iteration
+from cmlm_tf.translate.results import Translation
 from cmlm_tf.utils.files import atomic_write
 
-# Numbers in a line of the decoder's JSON, in the order of `tokens_per_iteration`.
+# Numbers in a line of the decoder's JSON.
 _COUNTS = ("num_tokens", "iterations", "selected_iterations", "summed_iterations")
 
 _LARGEST_COUNT = 10**9
@@ -90,9 +91,8 @@ def evaluate_files(
     if decoded is not None:
         records = list(_read_records(decoded))
         _check_equal_lengths(decoded, len(records), references, len(targets))
-        texts, *counts = zip(*records, strict=True)
-        _check_equal_texts(decoded, texts, hypotheses, outputs)
-        speed = tokens_per_iteration(*counts)
+        _check_equal_texts(decoded, records, hypotheses, outputs)
+        speed = tokens_per_iteration(records)
     tokenized = None
     if has_moses() and target_language not in _NO_MOSES:
         tokenized = tokenized_bleu(outputs, targets, target_language)
@@ -125,26 +125,28 @@ def _check_equal_lengths(path: str, count: int, other: str, expected: int) -> No
 
 
 def _check_equal_texts(
-    path: str, texts: Sequence[str], other: str, expected: Sequence[str]
+    path: str, records: Sequence[Translation], other: str, expected: Sequence[str]
 ) -> None:
     """Compares the words: a line end in a text is a blank in the output file."""
-    for number, (text, line) in enumerate(zip(texts, expected, strict=True), start=1):
-        if text.split() != line.split():
+    pairs = zip(records, expected, strict=True)
+    for number, (record, line) in enumerate(pairs, start=1):
+        if record.text.split() != line.split():
             raise UserError(f"{path}, line {number}: the text is not that of {other}")
 
 
-def _read_records(path: str) -> Iterator[tuple[str, *tuple[int, ...]]]:
+def _read_records(path: str) -> Iterator[Translation]:
     """Yields text and counts of each line."""
     for number, line in enumerate(read_lines(path), start=1):
         try:
             record = json.loads(line)
-            text, *counts = (record[name] for name in ("text", *_COUNTS))
+            text, counts = record["text"], {name: record[name] for name in _COUNTS}
         except (KeyError, RecursionError, TypeError, ValueError):
-            text, counts = None, []
-        in_range = (type(n) is int and 0 <= n <= _LARGEST_COUNT for n in counts)
+            text, counts = None, {}
+        values = counts.values()
+        in_range = (type(n) is int and 0 <= n <= _LARGEST_COUNT for n in values)
         if type(text) is not str or not all(in_range):
             raise UserError(
                 f"{path}, line {number}: no JSON object with text and the whole "
                 f"numbers {', '.join(_COUNTS)}"
             )
-        yield text, *counts
+        yield Translation(text, **counts)

@@ -25,44 +25,17 @@ class TokensPerIteration:
     summed: float
 
 
-def tokens_per_iteration(
-    num_tokens: Sequence[int],
-    iterations: Sequence[int],
-    selected_iterations: Sequence[int],
-    summed_iterations: Sequence[int],
-) -> TokensPerIteration:
-    """Computes the speed over a whole test set: a ratio of sums.
+def tokens_per_iteration(translations: Sequence[Translation]) -> TokensPerIteration:
+    """Computes the speed over a whole test set: a ratio of sums, 0 without a pass.
 
-    Args:
-        num_tokens: subwords of each sentence's chosen hypothesis.
-        iterations: passes of each sentence's slowest candidate.
-        selected_iterations: passes of each sentence's chosen candidate.
-        summed_iterations: passes of all candidates of each sentence.
-
-    Returns:
-        The three ratios; each is 0.0 where no pass was made.
-
-    Raises:
-        ValueError: the sequences differ in length.
-
-    >>> tokens_per_iteration([6, 2], [3, 1], [2, 1], [5, 3])
-    TokensPerIteration(slowest=2.0, selected=2.6666666666666665, summed=1.0)
+    >>> counts = {"iterations": 3, "selected_iterations": 2, "summed_iterations": 6}
+    >>> tokens_per_iteration([Translation("a b", num_tokens=6, **counts)])
+    TokensPerIteration(slowest=2.0, selected=3.0, summed=1.0)
     """
-    counts = (iterations, selected_iterations, summed_iterations)
-    if any(len(passes) != len(num_tokens) for passes in counts):
-        raise ValueError("every sentence needs one number in each count")
-    return TokensPerIteration(*(_ratio(num_tokens, passes) for passes in counts))
-
-
-def speed_of(translations: Sequence[Translation]) -> TokensPerIteration:
-    """Computes the speed of a translated test set; see `tokens_per_iteration`."""
-    return tokens_per_iteration(
-        [t.num_tokens for t in translations],
-        [t.iterations for t in translations],
-        [t.selected_iterations for t in translations],
-        [t.summed_iterations for t in translations],
+    num_tokens = sum(translation.num_tokens for translation in translations)
+    passes = (
+        sum(translation.iterations for translation in translations),
+        sum(translation.selected_iterations for translation in translations),
+        sum(translation.summed_iterations for translation in translations),
     )
-
-
-def _ratio(num_tokens: Sequence[int], passes: Sequence[int]) -> float:
-    return sum(num_tokens) / sum(passes) if any(passes) else 0.0
+    return TokensPerIteration(*(num_tokens / n if n else 0.0 for n in passes))

@@ -6,10 +6,9 @@ from typing import Any
 
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from cmlm_tf.evaluation.bleu import chrf, sacre_bleu
-from cmlm_tf.evaluation.speed import speed_of
+from cmlm_tf.evaluation.speed import tokens_per_iteration
 from cmlm_tf.evaluation.table import QualitySpeedRow
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
-from cmlm_tf.translate.results import Translation
 from cmlm_tf.translate.translator import Translator
 
 _WARM_UP_SENTENCES = 8
@@ -48,9 +47,23 @@ class Sweep:
         start = time.perf_counter()
         translations = self._translator.translate(self._sources, options)
         seconds = time.perf_counter() - start
+        hypotheses = [translation.text for translation in translations]
         language = self._translator.loaded.target_language
-        texts = self._references, language
-        return _row(options, translations, *texts, seconds, self._num_resamples)
+        texts = hypotheses, self._references
+        bleu = sacre_bleu(*texts, language, self._num_resamples)
+        system, setting = describe(options)
+        speed = tokens_per_iteration(translations)
+        return QualitySpeedRow(
+            system=system,
+            setting=setting,
+            bleu=bleu.value,
+            bleu_ci=bleu.confidence,
+            chrf=chrf(*texts).value,
+            tokens_per_iteration=speed.slowest,
+            tokens_per_iteration_selected=speed.selected,
+            tokens_per_iteration_summed=speed.summed,
+            sentences_per_second=len(translations) / seconds,
+        )
 
     def _warm_up(self, options: UnmaskingOptions | BeamOptions) -> None:
         kind = getattr(options, "heuristic", getattr(options, "beam_size", None))
@@ -58,31 +71,6 @@ class Sweep:
             most = None if self._translator.xla else _WARM_UP_SENTENCES
             self._translator.translate(self._sources[:most], options)
             self._warm.add(kind)
-
-
-def _row(
-    options: UnmaskingOptions | BeamOptions,
-    translations: Sequence[Translation],
-    references: Sequence[str],
-    language: str,
-    seconds: float,
-    num_resamples: int,
-) -> QualitySpeedRow:
-    hypotheses = [translation.text for translation in translations]
-    bleu = sacre_bleu(hypotheses, references, language, num_resamples)
-    system, setting = describe(options)
-    speed = speed_of(translations)
-    return QualitySpeedRow(
-        system=system,
-        setting=setting,
-        bleu=bleu.value,
-        bleu_ci=bleu.confidence,
-        chrf=chrf(hypotheses, references).value,
-        tokens_per_iteration=speed.slowest,
-        tokens_per_iteration_selected=speed.selected,
-        tokens_per_iteration_summed=speed.summed,
-        sentences_per_second=len(translations) / seconds,
-    )
 
 
 def describe(options: UnmaskingOptions | BeamOptions) -> tuple[str, str]:

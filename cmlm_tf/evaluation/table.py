@@ -1,11 +1,7 @@
 """The quality-speed table as aligned Markdown and as JSON."""
 
 import dataclasses
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from cmlm_tf.utils import json_files
+from collections.abc import Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,19 +79,3 @@ def _cell(value: str | float | None) -> str:
     if value is None:
         return "-"
     return value if isinstance(value, str) else f"{value:.2f}"
-
-
-def write_json(
-    rows: Sequence[QualitySpeedRow],
-    path: str | os.PathLike[str],
-    details: Mapping[str, Any] | None = None,
-) -> None:
-    """Writes rows and, beside them, details such as the test set's name.
-
-    Args:
-        rows: the table.
-        path: the file, replaced as a whole.
-        details: entries for the JSON object that holds the list "rows".
-    """
-    table = [dataclasses.asdict(row) for row in rows]
-    json_files.write_json(path, {**(details or {}), "rows": table})

@@ -75,12 +75,7 @@ class TracePage:
     """Collects traced sentences and renders them."""
 
     def __init__(self, translator: Translator, sides: Sequence[UnmaskingOptions]):
-        """Starts an empty page.
-
-        Args:
-            translator: of a student.
-            sides: the ways of decoding to show side by side.
-        """
+        """Takes a student's translator and the ways of decoding to show together."""
         self._translator = translator
         self._sides = [dataclasses.replace(side, trace=True) for side in sides]
         self._sentences: list[str] = []
@@ -135,9 +130,10 @@ class TracePage:
         target = html.escape(self._translator.loaded.target_language)
         parts = []
         for number, candidates in enumerate(translation.candidates, start=1):
-            several = len(translation.candidates) > 1
-            part = f", part {number}" if several else ""
-            caption = f"{html.escape(name)}{part}: {_passes(candidates[0].iterations)}"
+            part = f", part {number}" if len(translation.candidates) > 1 else ""
+            count = candidates[0].iterations
+            noun = "pass" if count == 1 else "passes"
+            caption = f"{html.escape(name)}{part}: {count} {noun}"
             parts.append(
                 f'<h2>{caption}</h2><div class="scroll" tabindex="0" role="region" '
                 f'aria-label="{caption}" dir="{direction(candidates[0].text)}">'
@@ -153,14 +149,7 @@ class TracePage:
         length = len(candidate.tokens)
         ids, mask = [-1] * length, [True] * length
         for number, step in enumerate(candidate.passes, start=1):
-            states = [
-                state(*now, *before)
-                for now, before in zip(
-                    zip(step["token_ids"], step["mask"], strict=True),
-                    zip(ids, mask, strict=True),
-                    strict=True,
-                )
-            ]
+            states = map(state, step["token_ids"], step["mask"], ids, mask)
             pieces = self._translator.subwords.pieces(step["token_ids"])
             cells = map(cell, pieces, step["log_probs"], states)
             head = f'<th scope="row" lang="en">pass {number}</th>'
@@ -201,10 +190,6 @@ def parse_beside(text: str | None, options: UnmaskingOptions) -> list[UnmaskingO
 
 def _name(options: UnmaskingOptions) -> str:
     return " ".join(describe(options))
-
-
-def _passes(count: int) -> str:
-    return f"{count} pass" if count == 1 else f"{count} passes"
 
 
 def _candidate_table(candidates: Sequence[Candidate], language: str) -> str:

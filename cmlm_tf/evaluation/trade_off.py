@@ -1,5 +1,6 @@
 """Quality against speed on one test set: table, JSON and plot (paper, section 4.2)."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,9 +8,10 @@ from absl import logging
 
 from cmlm_tf.evaluation.plots import plot_quality_speed
 from cmlm_tf.evaluation.sweep import Sweep
-from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
+from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 from cmlm_tf.translate.translator import Translator
+from cmlm_tf.utils.json_files import write_json
 
 #: The teacher's beam sizes; the last one is the plot's top border.
 BEAMS = (1, 5)
@@ -57,7 +59,8 @@ def write_trade_off(rows: Sequence[QualitySpeedRow], test: str, folder: Path) ->
         test: what was decoded, for the JSON file.
         folder: exists.
     """
-    write_json(rows, folder / "table.json", {"test": test})
+    records = [dataclasses.asdict(row) for row in rows]
+    write_json(folder / "table.json", {"test": test, "rows": records})
     (folder / "table.md").write_text(format_table(rows) + "\n", encoding="utf-8")
     plot_quality_speed(
         [row for row in rows if row.system != "teacher"],

@@ -72,28 +72,38 @@ def folder(tmp_path_factory):
     return folder
 
 
-def _command(*arguments):
-    return [sys.executable, "program.py", "--config=config.py", *arguments]
-
-
-def _run(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(
-        _command(*arguments),
+def _start(folder, *arguments, redirection="", program="program.py", **environment):
+    """Starts the program; `exec` lets signals reach it."""
+    python = [sys.executable, program, "--config=config.py"]
+    return subprocess.Popen(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *python, *arguments],
         cwd=folder,
-        env=environment,
-        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
 
 
-def test_success(folder):
-    result = _run(folder)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "7\n", "")
+def _run(folder, *arguments, **how):
+    """Returns exit code, stdout and stderr."""
+    with _start(folder, *arguments, **how) as process:
+        texts = process.communicate()
+    return process.returncode, *texts
 
 
-def test_config_override(folder):
-    assert _run(folder, "--config.model.size=9").stdout == "9\n"
+@pytest.mark.parametrize(
+    ("arguments", "stdout"),
+    [
+        ([], "7\n"),
+        (["--config.model.size=9"], "9\n"),
+        # A config's field can be empty, a list of which nothing is a choice, too.
+        (["--config.model.name="], "7\n"),
+        (["--others=", "--more="], "7\n"),
+    ],
+)
+def test_success(folder, arguments, stdout):
+    assert _run(folder, *arguments) == (0, stdout, "")
 
 
 @pytest.mark.parametrize(
@@ -128,28 +138,13 @@ def test_config_override(folder):
     ],
 )
 def test_what_a_user_can_mend_is_one_line(folder, arguments, line):
-    result = _run(folder, *arguments)
-    assert result.stderr == f"error: {line}\n"
-    assert result.returncode == 1
-    assert result.stdout == ""
-
-
-def test_a_config_field_can_be_empty(folder):
-    result = _run(folder, "--config.model.name=")
-    assert (result.returncode, result.stdout) == (0, "7\n")
-
-
-def test_a_list_of_which_nothing_is_a_choice_can_be_empty(folder):
-    result = _run(folder, "--others=", "--more=")
-    assert (result.returncode, result.stdout) == (0, "7\n")
+    assert _run(folder, *arguments) == (1, "", f"error: {line}\n")
 
 
 def test_mistyped_config_field_gets_a_suggestion(folder):
-    result = _run(folder, "--config.modle.size=9")
-    assert result.returncode == 1
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith("error: unknown config field: ")
-    assert '"model"' in result.stderr
+    code, _, stderr = _run(folder, "--config.modle.size=9")
+    assert (code, stderr.count("\n")) == (1, 1)
+    assert stderr.startswith("error: unknown config field: ") and '"model"' in stderr
 
 
 @pytest.mark.parametrize(
@@ -161,59 +156,49 @@ def test_mistyped_config_field_gets_a_suggestion(folder):
 )
 def test_broken_config_file_is_named(folder, text, line):
     (folder / "broken.py").write_text(text)
-    result = _run(folder, "--config=broken.py")
-    assert result.returncode == 1
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith(f"error: {line}")
+    code, _, stderr = _run(folder, "--config=broken.py")
+    assert (code, stderr.count("\n")) == (1, 1)
+    assert stderr.startswith(f"error: {line}")
 
 
 def test_fault_keeps_its_traceback(folder):
-    result = _run(folder, "--act=fault")
-    assert result.returncode == 1
-    assert "Traceback" in result.stderr and "ZeroDivisionError" in result.stderr
+    code, _, stderr = _run(folder, "--act=fault")
+    assert code == 1
+    assert "Traceback" in stderr and "ZeroDivisionError" in stderr
 
 
 def test_interrupt(folder):
-    result = _run(folder, "--act=interrupt")
-    assert (result.returncode, result.stderr) == (130, "interrupted\n")
+    assert _run(folder, "--act=interrupt") == (130, "", "interrupted\n")
 
 
 def test_sigterm_leaves_no_unfinished_folder(folder):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        _command("--act=wait"), cwd=folder, env=environment, stdout=pipe, stderr=pipe
-    ) as process:
-        temporary = folder / process.stdout.readline().decode().strip()
+    with _start(folder, "--act=wait") as process:
+        temporary = folder / process.stdout.readline().strip()
         assert temporary.is_dir()
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=60) == (b"", b"interrupted\n")
+        assert process.communicate(timeout=60) == ("", "interrupted\n")
     assert process.returncode == 130
     assert not temporary.exists() and not (folder / "written").exists()
 
 
 def test_missing_flags_are_named(folder):
     text = _PROGRAM.replace('"print", "What to do."', 'None, "", required=True')
-    (folder / "program2.py").write_text(text)
-    command = [sys.executable, "program2.py", "--config=config.py"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True
-    )
-    assert (result.returncode, result.stderr) == (1, "error: flag --act is needed\n")
+    (folder / "other.py").write_text(text)
+    expected = (1, "", "error: flag --act is needed\n")
+    assert _run(folder, program="other.py") == expected
 
 
 def test_help_succeeds_on_stdout(folder):
-    result = _run(folder, "--help")
-    assert result.returncode == 0
-    assert "Shows a number." in result.stdout and "--act" in result.stdout
+    code, stdout, _ = _run(folder, "--help")
+    assert code == 0
+    assert "Shows a number." in stdout and "--act" in stdout
 
 
 def test_log_lines_go_to_stderr(folder):
-    result = _run(folder, "--act=log")
-    assert result.stdout == ""
-    assert "told" in result.stderr and "hidden" not in result.stderr
-    assert "told" not in _run(folder, "--act=log", "--verbosity=-1").stderr
+    _, stdout, stderr = _run(folder, "--act=log")
+    assert stdout == ""
+    assert "told" in stderr and "hidden" not in stderr
+    assert "told" not in _run(folder, "--act=log", "--verbosity=-1")[2]
 
 
 @pytest.mark.parametrize(
@@ -227,30 +212,15 @@ def test_log_lines_go_to_stderr(folder):
     ],
 )
 def test_streams_that_are_full_or_closed(folder, redirection, arguments, code, stderr):
-    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run(
-        [*shell, *_command(*arguments)],
-        cwd=folder,
-        env={**environment, "PYTHONUNBUFFERED": ""},
-        capture_output=True,
-        text=True,
-    )
-    assert (result.returncode, result.stderr) == (code, stderr)
+    how = {"redirection": redirection, "PYTHONUNBUFFERED": ""}
+    assert _run(folder, *arguments, **how) == (code, "", stderr)
 
 
 def test_reader_that_stops_early(folder):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        _command("--act=much"),
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with _start(folder, "--act=much") as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == ""
         assert process.wait() == 1
 
 

@@ -12,7 +12,7 @@ _EXTRAS = ("apache_beam", "ctranslate2", "grpc", "sacremoses", "tensorflow_servi
 _MODULES = {
     path.stem: path
     for path in sorted((ROOT / "cmlm_tf" / "commands").glob("*.py"))
-    if "\nrun = " in path.read_text("utf-8")
+    if "\n@cli.command\n" in path.read_text("utf-8")
 }
 _BENCHMARKS = {
     f"benchmarks/{path.name}": path

@@ -1,4 +1,4 @@
-"""Tests of bin/evaluate.py, run as a user runs it."""
+"""Tests of cmlm-evaluate, run as a user runs it."""
 
 import gzip
 import json
@@ -54,27 +54,21 @@ def test_prints_and_writes_all_scores(folder):
     assert "tok:13a" in scores["bleu"]["signature"]
     assert 0 < scores["chrf"]["value"] < 100
     assert (scores["tokenized_bleu"] is not None) == has_moses()
-    assert scores["tokens_per_iteration"] == {
-        "slowest": 2.0,
-        "selected": 4.0,
-        "summed": 1.0,
-    }
+    speed = {"slowest": 2.0, "selected": 4.0, "summed": 1.0}
+    assert scores["tokens_per_iteration"] == speed
     assert f"{scores['bleu']['value']:.2f} ±" in result.stdout
     assert scores["bleu"]["signature"] in result.stdout
     assert "tokens/iteration, slowest   2.00" in result.stdout
-
-
-def test_rates_of_faults(folder):
-    (folder / "in.en").write_text("The dog\nDas E-Mail-Programm ist neu.\n")
-    result = _evaluate(folder, sources="in.en", json="scores.json")
     assert "repeated words              0.00 % (references 0.00 %)" in result.stdout
+
+
+def test_rates_of_faults_and_chinese(folder):
+    (folder / "in.en").write_text("The dog\nDas E-Mail-Programm ist neu.\n")
+    flags = {"target_language": "zh", "num_resamples": 0, "json": "scores.json"}
+    result = _evaluate(folder, sources="in.en", **flags)
     assert "copies of the source        50.00 % (references 0.00 %)" in result.stdout
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert scores["faults"]["copied"] == 0.5
-
-
-def test_chinese(folder):
-    result = _evaluate(folder, target_language="zh", num_resamples=0)
     assert "tok:zh" in result.stdout
     assert "tokenised" not in result.stdout and "±" not in result.stdout
 
@@ -83,10 +77,8 @@ def test_crlf_and_gzip_are_the_same_text(folder):
     (folder / "ref.de.gz").write_bytes(gzip.compress(_REFERENCES.encode()))
     (folder / "crlf.de").write_bytes(_HYPOTHESES.replace("\n", "\r\n").encode())
     plain = _evaluate(folder).stdout
-    assert plain
-    assert (
-        _evaluate(folder, hypotheses="crlf.de", references="ref.de.gz").stdout == plain
-    )
+    other = _evaluate(folder, hypotheses="crlf.de", references="ref.de.gz").stdout
+    assert plain and other == plain
 
 
 @pytest.mark.parametrize(
@@ -141,14 +133,11 @@ _NO_RECORDS = (
 
 def test_a_bad_decoded_line_is_named(folder):
     """All in one process: the command's own are told apart by their flags alone."""
+    files = [str(folder / name) for name in ("out.de", "ref.de")]
     for line in _NO_RECORDS:
         (folder / "bad.jsonl").write_text(f"{_record(0)}{line}\n")
         with pytest.raises(UserError) as error:
-            evaluate_files(
-                *(str(folder / name) for name in ("out.de", "ref.de")),
-                "de",
-                str(folder / "bad.jsonl"),
-            )
+            evaluate_files(*files, "de", f"{folder}/bad.jsonl")
         assert str(error.value) == (
             f"{folder}/bad.jsonl, line 2: no JSON object with text and the whole "
             "numbers num_tokens, iterations, selected_iterations, summed_iterations"

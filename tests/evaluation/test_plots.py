@@ -10,15 +10,15 @@ from cmlm_tf.evaluation.plots import plot_quality_speed
 from cmlm_tf.evaluation.table import QualitySpeedRow
 
 _SYSTEMS = ("mask_predict", "fixed_k", "thresh", "comb_thresh", "fcomb_thresh")
-_ROWS = [QualitySpeedRow("teacher", "greedy", 26.0)] + [
+_ROWS = [
     QualitySpeedRow(system, f"{n}", 20 + n - 0.5 * i, tokens_per_iteration=6 - n)
     for i, system in enumerate(_SYSTEMS)
     for n in range(4)
 ]
 
 
-def _axes(rows=_ROWS, teacher_bleu=27.0):
-    return plots._draw(rows, teacher_bleu, "teacher, beam 5").axes[0]
+def _axes(teacher_bleu=27.0):
+    return plots._draw(_ROWS, teacher_bleu).axes[0]
 
 
 def test_files_hold_what_is_drawn(tmp_path):
@@ -44,11 +44,10 @@ def test_equal_rows_give_equal_files(tmp_path, suffix):
 
 
 def test_a_line_for_each_system_from_slow_to_fast():
-    """Rows without a speed, the teacher's, are left out; the border is a line, too."""
+    """The border is a line, too."""
     lines = _axes().get_lines()
-    assert [line.get_label() for line in lines[:1]] == ["mask-predict"]
+    assert lines[0].get_label() == "mask-predict"
     assert lines[0].get_xydata().tolist() == [[3, 23], [4, 22], [5, 21], [6, 20]]
-    assert "teacher" not in [line.get_label() for line in lines]
     assert len(lines) == len(_SYSTEMS) + 1
     assert len({line.get_color() for line in lines[:-1]}) == len(_SYSTEMS)
     assert len({line.get_marker() for line in lines[:-1]}) == len(_SYSTEMS)
@@ -57,4 +56,3 @@ def test_a_line_for_each_system_from_slow_to_fast():
 def test_the_teacher_is_the_top_border_unless_a_student_is_better():
     assert _axes(teacher_bleu=27.0).get_ylim()[1] == 27.0
     assert _axes(teacher_bleu=22.0).get_ylim()[1] > 23.0
-    assert len(_axes(teacher_bleu=None).get_lines()) == len(_SYSTEMS)

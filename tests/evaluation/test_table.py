@@ -1,8 +1,6 @@
 """Tests of cmlm_tf.evaluation.table."""
 
-import json
-
-from cmlm_tf.evaluation.table import QualitySpeedRow, format_table, write_json
+from cmlm_tf.evaluation.table import QualitySpeedRow, format_table
 
 _ROWS = [
     QualitySpeedRow("teacher", "beam 5", 27.6, bleu_ci=0.5, sentences_per_second=3.0),
@@ -29,12 +27,3 @@ def test_zero_is_a_value_and_no_rows_are_no_table():
     table = format_table([QualitySpeedRow("thresh", "tau=0", 0.0, chrf=0.0)])
     assert table.splitlines()[-1] == "| thresh | tau=0   | 0.00 | 0.00 |"
     assert format_table([]) == ""
-
-
-def test_write_json(tmp_path):
-    path = tmp_path / "results" / "table.json"
-    write_json(_ROWS, path, {"test_set": "Prüfung"})
-    written = json.loads(path.read_text(encoding="utf-8"))
-    assert written["test_set"] == "Prüfung"
-    assert [QualitySpeedRow(**row) for row in written["rows"]] == _ROWS
-    assert path.read_text().endswith("}\n")

@@ -191,13 +191,6 @@ def test_what_happens_to_unmasked_tokens_is_marked(translator, strategy, state, 
     assert all(told in token.text() for token in found)
 
 
-def test_every_masked_position_has_its_probability(root):
-    """Also where a pass predicts the token that the one before predicted."""
-    still = list(next(root.all("table", "passes")).all("span", "still"))
-    assert still
-    assert all("title" in token.attributes for token in still)
-
-
 def test_the_legend_tells_of_every_state(root):
     (legend,) = (
         n for n in root.all("div") if n.attributes.get("aria-label") == "Legend"

@@ -1,4 +1,4 @@
-"""Whole files through bin/decode.py: one line out for each line in."""
+"""Whole files through cmlm-decode: one line out for each line in."""
 
 import gzip
 import json

@@ -5,8 +5,7 @@ from unittest import mock
 
 import pytest
 
-from benchmarks.paper_figures import __main__ as paper_figures
-from benchmarks.paper_figures import points
+from benchmarks.paper_figures import page, points
 from tests.benchmarks.paper_figures.tiny_run import measure_tiny, workbench
 
 
@@ -47,7 +46,7 @@ def runs(tmp_path_factory):
             measure_tiny(folder, first)
         measure_tiny(folder, second)
     third = workbench(folder)
-    with mock.patch.object(paper_figures, "redraw"):
+    with mock.patch.object(page, "redraw"):
         measure_tiny(folder, third)
-    caches = [bench._cache for bench in (first, second, third)]
+    caches = [bench.cache for bench in (first, second, third)]
     return folder, [cache.num_measured for cache in caches]

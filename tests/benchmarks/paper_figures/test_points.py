@@ -8,7 +8,6 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from benchmarks.paper_figures import points
-from benchmarks.paper_figures.measure import by_length
 from benchmarks.paper_figures.points import (
     Text,
     predicted_lengths,
@@ -116,15 +115,6 @@ def test_passes_by_reference_length(bench):
     assert point["rows"][: len(short)] == rows[: len(short)]
     total, count = (sum(column) for column in zip(*point["rows"], strict=True))
     assert point["speed"] == pytest.approx(total / count)
-
-
-def test_bins_of_lengths_by_hand():
-    rows = [(3, 2), (5, 4), (5, 6), (6, 7), (20, 1)]
-    first, second, third = by_length(rows)
-    assert first["first_length"] == 1 and first["count"] == 3
-    assert first["mean"] == 4.0 and first["std"] == pytest.approx((8 / 3) ** 0.5)
-    assert second == {"first_length": 6, "count": 1, "mean": 7.0, "std": 0.0}
-    assert third["first_length"] == 16
 
 
 def test_resamples_are_sacrebleus_and_the_same_for_all_systems():

@@ -5,7 +5,7 @@ import json
 from unittest import mock
 
 from benchmarks.paper_figures import measure
-from benchmarks.paper_figures.__main__ import measure_figures
+from benchmarks.paper_figures.page import measure_figures
 from benchmarks.paper_figures.points import Text, Workbench
 from cmlm_tf.decoding.heuristics import HEURISTICS
 from tests.tiny_models import WORDS, model_dir
