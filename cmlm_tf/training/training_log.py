@@ -34,7 +34,7 @@ class TrainingLog:
 
         Args:
             training: what is trained.
-            state: the run's state.
+            state: the run's.
             writer: of TensorBoard scalars.
             cadence: `config.training`: updates between reports, and in all.
         """
