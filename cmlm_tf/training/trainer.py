@@ -152,8 +152,6 @@ class _Run:
             self.state.step,
             self.state.best_step,
         )
-        if self.worker == 0:
-            read_description(self.model_dir)
         return self.model_dir
 
     def _checkpoints(self, training: TrainingModel) -> Checkpoints:
