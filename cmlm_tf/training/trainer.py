@@ -107,18 +107,14 @@ class _Run:
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = decoding_options(config)
-        self.start = start_of(config)
-        if self.start:
-            if os.path.realpath(self.start.model_dir) == os.path.realpath(
-                self.model_dir
-            ):
+        start = self.start = start_of(config)
+        if start:
+            if os.path.realpath(start.model_dir) == os.path.realpath(self.model_dir):
                 raise UserError(
-                    f"config.{self.start.field}: training would overwrite "
-                    f"{self.start.model_dir}; use another output folder"
+                    f"config.{start.field}: training would overwrite "
+                    f"{start.model_dir}; use another output folder"
                 )
-            check_start(
-                self.start, config.data.subword_model, self.subwords, self.sizes
-            )
+            check_start(start, config.data.subword_model, self.subwords, self.sizes)
         self.dev_corpus = open_corpus(config.data.dev)
         train_corpus = open_corpus(config.data.train)
         self.dev_data = self._prepare(self.dev_corpus)
@@ -138,7 +134,13 @@ class _Run:
     def train(self) -> Path:
         """Trains to the end of the run; returns the model directory."""
         training = build(self.config, self.sizes, self.strategy)
-        checkpoints = self._checkpoints(training)
+        checkpoints = Checkpoints(
+            self.folder / "checkpoint",
+            training.model.variables + training.optimizer.variables,
+            self.state,
+            self._identity(),
+            writes=self.worker == 0,
+        )
         if checkpoints.restore():
             if self.state.best_step:
                 check_best_model(self.folder)
@@ -153,15 +155,6 @@ class _Run:
             self.state.best_step,
         )
         return self.model_dir
-
-    def _checkpoints(self, training: TrainingModel) -> Checkpoints:
-        return Checkpoints(
-            self.folder / "checkpoint",
-            training.model.variables + training.optimizer.variables,
-            self.state,
-            self._identity(),
-            writes=self.worker == 0,
-        )
 
     def _identity(self) -> dict[str, Any]:
         """Returns what the run's result depends on, by the name for a message."""
