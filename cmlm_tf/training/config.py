@@ -1,4 +1,4 @@
-"""What a training config holds, and how it is checked."""
+"""Checks a training config against the base config, which names every field."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -6,9 +6,13 @@ from typing import Any, NamedTuple
 
 import ml_collections
 
+from cmlm_tf.configs import base
 from cmlm_tf.errors import UserError
 
-ROLES = ("teacher", "student")
+#: The most that a whole number without another limit may be.
+_MOST = 10**12
+#: Attention needs memory for the square of a row.
+_LONGEST_ROW = 2**14
 
 
 class Field(NamedTuple):
@@ -16,10 +20,6 @@ class Field(NamedTuple):
 
     accepts: Callable[[Any], bool]
     expected: str  # What it accepts, in words.
-
-
-#: The most that a whole number without another limit may be.
-_MOST = 10**12
 
 
 def _whole(low: int, high: int = _MOST) -> Field:
@@ -41,76 +41,48 @@ def _choice(*choices: str) -> Field:
     return Field(lambda x: x in choices, "one of " + ", ".join(choices))
 
 
-def _row_lengths() -> Field:
-    def accepts(x):
-        lengths = list(x) if isinstance(x, (tuple, list)) else []
-        whole = all(_whole(1, _LONGEST_ROW).accepts(length) for length in lengths)
-        return bool(lengths) and whole and lengths == sorted(set(lengths))
-
-    return Field(accepts, f"rising whole numbers from 1 to {_LONGEST_ROW}")
+def _are_row_lengths(x: Any) -> bool:
+    lengths = list(x) if isinstance(x, (tuple, list)) else []
+    whole = all(_whole(1, _LONGEST_ROW).accepts(length) for length in lengths)
+    return bool(lengths) and whole and lengths == sorted(set(lengths))
 
 
-#: Attention needs memory for the square of a row.
-_LONGEST_ROW = 2**14
-
-_TEXT = Field(lambda x: isinstance(x, str) and x != "", "text, and not empty")
-_TEXT_OR_NONE = Field(lambda x: isinstance(x, str), "text, or empty")
-_BOOL = Field(lambda x: isinstance(x, bool), "True or False")
 _RATE = _number(0, math.nextafter(1, 0), "a number from 0 to below 1")
-_POSITIVE = _number(math.ulp(0), 1e12, "a number above 0")
 
-COMMON_FIELDS = {
-    "role": _choice(*ROLES),
+#: What a field may hold, by the type of its value in the base config.
+_BY_TYPE = {
+    bool: Field(lambda x: isinstance(x, bool), "True or False"),
+    int: _whole(1),
+    float: _number(math.ulp(0), _MOST, "a number above 0"),
+    str: Field(lambda x: isinstance(x, str) and x != "", "text, and not empty"),
+}
+
+#: What a field may hold where its type does not say it.
+_BY_NAME = {
+    "role": _choice("teacher", "student"),
     "seed": _whole(0, 2**32 - 1),
-    "model.model_dim": _whole(1),
-    "model.num_heads": _whole(1),
-    "model.feed_forward_dim": _whole(1),
-    "model.num_encoder_layers": _whole(1),
-    "model.num_decoder_layers": _whole(1),
     "model.dropout": _RATE,
     "model.max_length": _whole(2),
-    "data.train": _TEXT,
-    "data.dev": _TEXT,
-    "data.subword_model": _TEXT,
-    "data.source_language": _TEXT,
-    "data.target_language": _TEXT,
-    "data.max_length_ratio": _number(1, 1e12, "a number from 1 up"),
-    "data.row_lengths": _row_lengths(),
+    "data.max_length_ratio": _number(1, _MOST, "a number from 1 up"),
+    "data.row_lengths": Field(
+        _are_row_lengths, f"rising whole numbers from 1 to {_LONGEST_ROW}"
+    ),
     "data.tokens_per_batch": _whole(1, 2**24),
-    "training.max_steps": _whole(1),
-    "training.initial_dir": _TEXT_OR_NONE,
-    "training.warmup_steps": _whole(1),
-    "training.learning_rate_scale": _POSITIVE,
+    "training.initial_dir": Field(lambda x: isinstance(x, str), "text, or empty"),
     "training.cooldown_steps": _whole(0),
     "training.label_smoothing": _RATE,
-    "training.clip_norm": _POSITIVE,
     "training.ema_decay": _RATE,
     "training.dtype": _choice("float32", "mixed_bfloat16"),
-    "training.jit_compile": _BOOL,
-    "training.steps_per_execution": _whole(1),
-    "training.log_every": _whole(1),
-    "training.checkpoint_every": _whole(1),
-    "evaluation.every": _whole(1),
     "evaluation.bleu_sentences": _whole(0),
     "evaluation.select_by": _choice("token_loss", "bleu"),
     "evaluation.patience": _whole(0),
-}
-
-STUDENT_FIELDS = {
-    "student.teacher_dir": _TEXT,
-    "student.length_loss_weight": _number(0, 1e12, "a number from 0 up"),
-    "evaluation.heuristic": _TEXT,
     "evaluation.setting": _number(-math.inf, math.inf, "a number"),
-    "evaluation.length_beam": _whole(1),
+    "student.length_loss_weight": _number(0, _MOST, "a number from 0 up"),
 }
 
 #: Fields that change when a run reports and ends, not what it computes.
 FREE_FIELDS = frozenset(
-    {
-        "training.max_steps",
-        "training.log_every",
-        "training.checkpoint_every",
-    }
+    {"training.max_steps", "training.log_every", "training.checkpoint_every"}
 )
 
 
@@ -142,11 +114,10 @@ def validate_config(config: ml_collections.ConfigDict) -> None:
     if not hasattr(config, "to_dict"):
         raise UserError(f"config must be a ConfigDict, not {type(config).__name__}")
     fields = flat_fields(config)
-    known = dict(COMMON_FIELDS)
-    if fields.get("role") == "student":
-        known |= STUDENT_FIELDS
+    known = flat_fields(base.get_config(fields.get("role", "")))
     faults = [f"config.{name} is unknown" for name in fields if name not in known]
-    for name, field in known.items():
+    for name, usual in known.items():
+        field = _BY_NAME.get(name) or _BY_TYPE[type(usual)]
         if name not in fields:
             faults.append(f"config.{name} is missing")
         elif not field.accepts(fields[name]):

@@ -1,6 +1,7 @@
 """Measures a model on held-out text while it is trained."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Sequence
 
 import ml_collections
 import sacrebleu
@@ -8,37 +9,29 @@ import tensorflow as tf
 
 from cmlm_tf.training.interrupts import Interrupts
 from cmlm_tf.training.training_model import TrainingModel
+from cmlm_tf.translate.loading import Translator
 from cmlm_tf.translate.options import BeamOptions, UnmaskingOptions
 
-TranslateFn = Callable[[Sequence[str]], list[str]]
 
-#: Sentences translated between two looks for an interrupt.
-_CHUNK = 128
-
-
+@dataclasses.dataclass(frozen=True)
 class DevSet:
-    """Batches for the loss, always with the same masks, and text for BLEU."""
+    """Batches for the loss, always with the same masks, and text for BLEU.
 
-    def __init__(
-        self,
-        dataset: tf.data.Dataset,
-        pairs: Sequence[tuple[str, str]],
-        target_language: str,
-        translate_fn: TranslateFn,
-        interrupts: Interrupts,
-    ):
-        """Takes the data.
+    Attributes:
+        dataset: finite, of batches with decoder inputs.
+        pairs: source and target texts for BLEU; without any there is none.
+        target_language: code such as `de`; decides SacreBLEU's tokeniser.
+        translator: of the model that is trained.
+        options: how it translates.
+        interrupts: looked at between batches.
+    """
 
-        Args:
-            dataset: finite, of batches with decoder inputs.
-            pairs: source and target texts for BLEU; without any there is none.
-            target_language: code such as `de`; decides SacreBLEU's tokeniser.
-            translate_fn: translates lines with the model that is trained.
-            interrupts: looked at between batches.
-        """
-        self._dataset, self._pairs = dataset, pairs
-        self._tokenizer = "zh" if target_language == "zh" else "13a"
-        self._translate_fn, self._interrupts = translate_fn, interrupts
+    dataset: tf.data.Dataset
+    pairs: Sequence[tuple[str, str]]
+    target_language: str
+    translator: Translator
+    options: BeamOptions | UnmaskingOptions
+    interrupts: Interrupts
 
     def evaluate(self, training: TrainingModel) -> dict[str, float]:
         """Measures the weights as they are.
@@ -52,20 +45,21 @@ class DevSet:
         Raises:
             KeyboardInterrupt: a signal came.
         """
-        means = training.evaluate(self._dataset, self._interrupts.check)
+        means = training.evaluate(self.dataset, self.interrupts.check)
         scores = {name: means[name] for name in training.objective.terms}
         return {"loss": training.loss(means)} | scores | self._bleu()
 
     def _bleu(self) -> dict[str, float]:
-        if not self._pairs:
+        if not self.pairs:
             return {}
-        sources, references = zip(*self._pairs, strict=True)
-        hypotheses: list[str] = []
-        for start in range(0, len(sources), _CHUNK):
-            self._interrupts.check()
-            hypotheses += self._translate_fn(sources[start : start + _CHUNK])
+        sources, references = zip(*self.pairs, strict=True)
+        translations = self.translator.translate(
+            sources, self.options, progress=lambda *_: self.interrupts.check()
+        )
         score = sacrebleu.corpus_bleu(
-            hypotheses, [list(references)], tokenize=self._tokenizer
+            [translation.text for translation in translations],
+            [list(references)],
+            tokenize="zh" if self.target_language == "zh" else "13a",
         )
         return {"bleu": score.score}
 

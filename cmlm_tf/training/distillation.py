@@ -25,23 +25,17 @@ from cmlm_tf.training.journal import (
     FILES,
     JOURNAL_FILE,
     MANIFEST_FILE,
-    SOURCE_FILE,
-    TARGET_FILE,
     Journal,
-    append,
     check_settings,
     hash_lines,
     reading_hashed,
-    resume,
     write_hashed,
 )
 from cmlm_tf.training.run_folder import exclusive_folder
 from cmlm_tf.translate.loading import Translator, load_translator
 from cmlm_tf.translate.options import BeamOptions
-from cmlm_tf.utils.files import check_sha256, sha256_file
+from cmlm_tf.utils.files import check_sha256
 from cmlm_tf.utils.progress import Progress
-
-TranslateFn = Callable[[Sequence[str]], list[str]]
 
 _CHUNK = 2000
 #: Batches of a chunk, at the least: a chunk's lines are sorted by length.
@@ -83,47 +77,38 @@ def distill(
         raise UserError(f"{output_dir}: a comma would divide the corpus's description")
     options = BeamOptions(beam_size, length_penalty)
     corpus = open_corpus(config.data.train)
-    settings = _settings(teacher_dir, options)
-    settings |= {"batch_size": batch_size, "dtype": dtype}
-
-    def make_translate_fn() -> TranslateFn:
-        translator = load_translator(
-            teacher_dir, dtype, sentences_per_batch=batch_size, xla=xla
-        )
-        return functools.partial(_translate, translator, options)
-
-    chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
-    distill_corpus(corpus, make_translate_fn, Path(output_dir), settings, chunk_size)
-    return f"files:{Path(output_dir) / SOURCE_FILE},{Path(output_dir) / TARGET_FILE}"
-
-
-def _settings(teacher_dir: str | Path, options: BeamOptions) -> dict[str, Any]:
     teacher = read_description(teacher_dir, "teacher")
-    return {
+    settings = {
         "teacher_weights_sha256": teacher["weights_sha256"],
         "teacher_subword_sha256": teacher["subword_sha256"],
-        "beam_size": options.beam_size,
-        "length_penalty": options.length_penalty,
+        "beam_size": beam_size,
+        "length_penalty": length_penalty,
         "package_version": cmlm_tf.__version__,
+        "batch_size": batch_size,
+        "dtype": dtype,
     }
 
+    @functools.cache
+    def load_teacher() -> Translator:
+        return load_translator(
+            teacher_dir, dtype, sentences_per_batch=batch_size, xla=xla
+        )
 
-def _translate(
-    translator: Translator, options: BeamOptions, lines: Sequence[str]
-) -> list[str]:
-    """Translates equal lines once."""
-    different = list(dict.fromkeys(lines))
-    translations = translator.translate(different, options)
-    texts = {
-        line: translation.text
-        for line, translation in zip(different, translations, strict=True)
-    }
-    return [texts[line] for line in lines]
+    def translate(lines: Sequence[str]) -> list[str]:
+        different = list(dict.fromkeys(lines))
+        translations = load_teacher().translate(different, options)
+        found = dict(zip(different, translations, strict=True))
+        return [found[line].text for line in lines]
+
+    folder = Path(output_dir)
+    chunk_size = max(_CHUNK, _BATCHES_PER_CHUNK * batch_size)
+    distill_corpus(corpus, translate, folder, settings, chunk_size)
+    return "files:" + ",".join(str(folder / name) for name in FILES)
 
 
 def distill_corpus(
     corpus: Corpus,
-    make_translate_fn: Callable[[], TranslateFn],
+    translate_fn: Callable[[Sequence[str]], list[str]],
     output_dir: Path,
     settings: dict[str, Any],
     chunk_size: int = _CHUNK,
@@ -132,8 +117,7 @@ def distill_corpus(
 
     Args:
         corpus: read from its start in every run.
-        make_translate_fn: returns the function that translates lines, one for
-            each; called only if lines are left.
+        translate_fn: translates lines, one for each.
         output_dir: gets `source.txt`, `target.txt` and `manifest.json`.
         settings: JSON values by name, what the result depends on beside the corpus.
         chunk_size: lines translated between two entries in the journal.
@@ -152,14 +136,12 @@ def distill_corpus(
     total = corpus.check()
     partial = output_dir.with_name(output_dir.name + ".partial")
     with exclusive_folder(partial):
-        journal = resume(partial, settings)
+        journal = Journal(partial, settings)
         lines = (source for source, _ in corpus)
         rest = itertools.islice(lines, journal.num_lines, None)
         counter = Progress(total, "lines", "distilling", done=journal.num_lines)
-        translate_fn = None
         while chunk := list(itertools.islice(rest, chunk_size)):
-            translate_fn = translate_fn or make_translate_fn()
-            append(partial, journal, chunk, translate_fn(chunk))
+            journal.append(chunk, translate_fn(chunk))
             counter.advance(len(chunk))
         counter.close()
         _check_unchanged(corpus, partial, journal)
@@ -173,9 +155,10 @@ def _check_unchanged(corpus: Corpus, partial: Path, journal: Journal) -> None:
             f"{corpus.name}: changed while it was translated; bring back what it was, "
             f"or remove {partial} to start over"
         )
-    if hash_lines(source for source, _ in corpus) != sha256_file(partial / SOURCE_FILE):
+    source_file = FILES[0]
+    if hash_lines(source for source, _ in corpus) != journal.sha256[source_file]:
         raise UserError(
-            f"{partial / SOURCE_FILE}: holds other lines than {corpus.name}, which was "
+            f"{partial / source_file}: holds other lines than {corpus.name}, which was "
             f"changed for a time; remove {partial} to start over"
         )
 
@@ -185,7 +168,7 @@ def _finish(partial: Path, journal: Journal, name: str, output_dir: Path) -> Non
         "corpus": name,
         "num_lines": journal.num_lines,
         "settings": journal.settings,
-        "sha256": {name: sha256_file(partial / name) for name in FILES},
+        "sha256": journal.sha256,
     }
     write_hashed(partial / MANIFEST_FILE, manifest)
     # The journal goes last: without it a stopped run would start afresh.

@@ -14,9 +14,7 @@ class Interrupts:
     A second signal ends the process at once.
     """
 
-    def __init__(self):
-        """Starts without a request."""
-        self._requested = False
+    _requested = False
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:

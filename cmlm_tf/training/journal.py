@@ -5,7 +5,6 @@ after its last entry is cut off when the work goes on.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -17,126 +16,106 @@ from cmlm_tf.errors import UserError
 from cmlm_tf.utils.files import errors_named, remove_leftovers
 from cmlm_tf.utils.json_files import json_hash, read_json, write_json
 
-SOURCE_FILE = "source.txt"
-TARGET_FILE = "target.txt"
+#: Of source and target, line by line.
+FILES = ("source.txt", "target.txt")
 MANIFEST_FILE = "manifest.json"
 JOURNAL_FILE = "journal.json"
-FILES = (SOURCE_FILE, TARGET_FILE)
 
 _SHA256 = "sha256 of the rest"
 _HASHED_AT_ONCE = 1 << 20
 
 
-@dataclasses.dataclass
 class Journal:
     """What is good in the partial folder.
 
     Attributes:
         settings: what the result depends on.
         num_lines: lines translated.
-        num_bytes: length of each file with just these lines.
-        hashes: SHA-256 of each file with just these lines, to be updated.
     """
 
-    settings: dict[str, Any]
-    num_lines: int
-    num_bytes: dict[str, int]
-    hashes: dict[str, Any]
+    def __init__(self, folder: Path, settings: dict[str, Any]):
+        """Opens a folder's journal and cuts the files to what that vouches for.
 
-    def write(self, folder: Path) -> None:
-        """Writes the journal's file."""
-        sums = {name: hash_.hexdigest() for name, hash_ in self.hashes.items()}
-        content = {"settings": self.settings, "num_lines": self.num_lines}
-        content |= {"num_bytes": self.num_bytes, "sha256": sums}
-        write_hashed(folder / JOURNAL_FILE, content)
+        Args:
+            folder: the partial folder; it gets a journal if it has none.
+            settings: JSON values by name, what the result depends on.
 
-
-def resume(partial: Path, settings: dict[str, Any]) -> Journal:
-    """Opens the journal of a folder and cuts its files to what that vouches for.
-
-    Args:
-        partial: the folder.
-        settings: JSON values by name, what the result depends on.
-
-    Returns:
-        The journal, a new one where there is none.
-
-    Raises:
-        UserError: it has other settings, the files are not as it says, or there are
-            files with text and no journal.
-    """
-    for name in (JOURNAL_FILE, MANIFEST_FILE):
-        remove_leftovers(partial / name)
-    if (partial / JOURNAL_FILE).exists():
-        journal = _read_journal(partial, settings)
-    else:
-        journal = _new_journal(partial, settings)
-    for name in FILES:
-        with open(partial / name, "ab") as file:
-            file.truncate(journal.num_bytes[name])
-    return journal
-
-
-def _new_journal(partial: Path, settings: dict[str, Any]) -> Journal:
-    path = partial / JOURNAL_FILE
-    for text in (partial / name for name in FILES):
-        if text.exists() and text.stat().st_size:
-            raise UserError(
-                f"{text}: is there without {path}; remove {partial} to start over"
-            )
-    hashes = {name: hashlib.sha256() for name in FILES}
-    journal = Journal(settings, 0, dict.fromkeys(FILES, 0), hashes)
-    journal.write(partial)
-    return journal
-
-
-def _read_journal(partial: Path, settings: dict[str, Any]) -> Journal:
-    path = partial / JOURNAL_FILE
-    with reading_hashed(path) as saved:
-        check_settings(saved["settings"], settings, partial)
-        num_bytes, hashes = saved["num_bytes"], {}
+        Raises:
+            UserError: the journal has other settings, the files are not as it says,
+                or there are files with text and no journal.
+        """
+        self.settings, self.num_lines = settings, 0
+        self._folder, self._path = folder, folder / JOURNAL_FILE
+        self._num_bytes = dict.fromkeys(FILES, 0)
+        self._hashes = {name: hashlib.sha256() for name in FILES}
+        for path in (self._path, folder / MANIFEST_FILE):
+            remove_leftovers(path)
+        if self._path.exists():
+            self._read()
+        else:
+            self._check_no_text()
+            self._write()
         for name in FILES:
-            hashes[name] = _hash_start(partial / name, num_bytes[name])
-            if hashes[name].hexdigest() != saved["sha256"][name]:
+            with open(folder / name, "ab") as file:
+                file.truncate(self._num_bytes[name])
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        """SHA-256 of each file with just the lines that are good."""
+        return {name: hash_.hexdigest() for name, hash_ in self._hashes.items()}
+
+    def _read(self) -> None:
+        with reading_hashed(self._path) as saved:
+            check_settings(saved["settings"], self.settings, self._folder)
+            self.num_lines, self._num_bytes = saved["num_lines"], saved["num_bytes"]
+            for name, sha256 in self._hashes.items():
+                _hash_start(self._folder / name, self._num_bytes[name], sha256)
+                if sha256.hexdigest() != saved["sha256"][name]:
+                    raise UserError(
+                        f"{self._folder / name}: not as {self._path} says; remove "
+                        f"{self._folder} to start over"
+                    )
+
+    def _check_no_text(self) -> None:
+        for text in (self._folder / name for name in FILES):
+            if text.exists() and text.stat().st_size:
                 raise UserError(
-                    f"{partial / name}: not as {path} says; remove {partial} to "
+                    f"{text}: is there without {self._path}; remove {self._folder} to "
                     "start over"
                 )
-        return Journal(settings, saved["num_lines"], num_bytes, hashes)
+
+    def _write(self) -> None:
+        content = {"settings": self.settings, "num_lines": self.num_lines}
+        content |= {"num_bytes": self._num_bytes, "sha256": self.sha256}
+        write_hashed(self._path, content)
+
+    def append(self, sources: list[str], targets: list[str]) -> None:
+        """Adds as many lines to both files, then to the journal.
+
+        Raises:
+            UserError: the disk is full; the journal stays as it was.
+        """
+        for name, lines in zip(FILES, (sources, targets), strict=True):
+            text = b"".join(map(_encode_line, lines))
+            self._hashes[name].update(text)
+            path = self._folder / name
+            with errors_named(path), open(path, "ab") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                self._num_bytes[name] = file.tell()
+        self.num_lines += len(sources)
+        self._write()
 
 
-def _hash_start(path: Path, num_bytes: int) -> Any:
+def _hash_start(path: Path, num_bytes: int, sha256: Any) -> None:
     """Hashes the first bytes of a file, or all there are."""
-    sha256 = hashlib.sha256()
     if not num_bytes:  # Then there may be no file yet.
-        return sha256
+        return
     with errors_named(path), open(path, "rb") as file:
         while part := file.read(min(num_bytes, _HASHED_AT_ONCE)):
             sha256.update(part)
             num_bytes -= len(part)
-    return sha256
-
-
-def append(
-    partial: Path, journal: Journal, sources: list[str], targets: list[str]
-) -> None:
-    """Adds one chunk to both files, then to the journal.
-
-    Raises:
-        UserError: the disk is full; the journal stays as it was.
-    """
-    for name, lines in ((SOURCE_FILE, sources), (TARGET_FILE, targets)):
-        if len(lines) != len(sources):
-            raise ValueError(f"{len(lines)} translations of {len(sources)} lines")
-        text = b"".join(map(_encode_line, lines))
-        journal.hashes[name].update(text)
-        with errors_named(partial / name), open(partial / name, "ab") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            journal.num_bytes[name] = file.tell()
-    journal.num_lines += len(sources)
-    journal.write(partial)
 
 
 def _encode_line(text: str) -> bytes:
@@ -149,7 +128,7 @@ def _encode_line(text: str) -> bytes:
 
 
 def hash_lines(lines: Iterable[str]) -> str:
-    """Returns the SHA-256 of the file that `append` makes of lines."""
+    """Returns the SHA-256 of the file that `Journal.append` makes of lines."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(_encode_line(line))

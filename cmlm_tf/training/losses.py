@@ -3,8 +3,6 @@
 import numpy as np
 import tensorflow as tf
 
-LABEL_SMOOTHING = 0.1
-
 
 def allowed_vocabulary(vocab_size: int, banned_ids: tuple[int, ...]) -> tf.Tensor:
     """Returns which subwords a model may write: bool `[vocab_size]`.
@@ -15,12 +13,9 @@ def allowed_vocabulary(vocab_size: int, banned_ids: tuple[int, ...]) -> tf.Tenso
     return tf.constant(~np.isin(np.arange(vocab_size), banned_ids))
 
 
-def smoothed_cross_entropy(
-    logits: tf.Tensor,
-    labels: tf.Tensor,
-    allowed: tf.Tensor,
-    smoothing: float = LABEL_SMOOTHING,
-) -> tf.Tensor:
+def smoothed_loss_and_gradient(
+    logits: tf.Tensor, labels: tf.Tensor, allowed: tf.Tensor, smoothing: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Cross-entropy against a label smoothed over the allowed vocabulary.
 
     Vaswani et al. (2017), section 5.4. The label distribution has
@@ -40,51 +35,22 @@ def smoothed_cross_entropy(
         smoothing: the share spread over the allowed vocabulary, in [0, 1).
 
     Returns:
-        float32 `[...]`, nats, never infinite for finite logits.
+        float32 loss `[...]`, nats, never infinite for finite logits; bool
+        `[...]`, True where the label is the best allowed subword or as good;
+        and the gradient `[..., vocab_size]` in the dtype of the logits.
 
     >>> logits = tf.constant([[2.0, 0.0, 0.0, 9.0]])
     >>> allowed = tf.constant([True, True, True, False])
-    >>> loss = smoothed_cross_entropy(logits, tf.constant([0]), allowed, 0.0)
+    >>> loss, _, _ = smoothed_loss_and_gradient(logits, tf.constant([0]), allowed, 0.0)
     >>> print(f"{loss[0]:.4f}")  # log(e^2 + 1 + 1) - 2
     0.2395
-    """
-
-    @tf.custom_gradient
-    def loss_fn(logits):
-        loss, _, by_logits = smoothed_loss_and_gradient(
-            logits, labels, allowed, smoothing
-        )
-
-        def gradient(upstream):
-            return tf.cast(upstream[..., None], logits.dtype) * by_logits
-
-        return loss, gradient
-
-    return loss_fn(logits)
-
-
-def smoothed_loss_and_gradient(
-    logits: tf.Tensor, labels: tf.Tensor, allowed: tf.Tensor, smoothing: float
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Computes `smoothed_cross_entropy` and its gradient by the logits.
-
-    Args:
-        logits: as there.
-        labels: as there.
-        allowed: as there.
-        smoothing: as there.
-
-    Returns:
-        float32 loss `[...]`, bool `[...]`, True where the label is the best
-        allowed subword or as good, and the gradient `[..., vocab_size]`,
-        softmax minus label distribution, in the dtype of the logits.
     """
     spread = tf.cast(allowed, tf.float32) / tf.math.count_nonzero(
         allowed, dtype=tf.float32
     )
     scores = tf.cast(logits, tf.float32)
     is_label = labels[..., None] == tf.range(tf.shape(allowed)[0])
-    best = tf.reduce_max(_ban(scores, allowed), axis=-1)
+    best = tf.reduce_max(tf.where(allowed, scores, scores.dtype.min), axis=-1)
     weights = tf.where(allowed, tf.exp(scores - best[..., None]), 0.0)
     total = tf.reduce_sum(weights, axis=-1)
     label_score = tf.reduce_sum(tf.where(is_label, scores, 0.0), axis=-1)
@@ -100,10 +66,6 @@ def smoothed_loss_and_gradient(
     return loss, label_score == best, by_logits
 
 
-def _ban(scores: tf.Tensor, allowed: tf.Tensor) -> tf.Tensor:
-    return tf.where(allowed, scores, scores.dtype.min)
-
-
 def masked_sum(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Sums float32 values where the mask is True; others may be anything.
 
@@ -117,12 +79,6 @@ def masked_sum(values: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 def count(mask: tf.Tensor) -> tf.Tensor:
     """Counts the True elements as a float32 scalar."""
     return tf.math.count_nonzero(mask, dtype=tf.float32)
-
-
-def is_best(logits: tf.Tensor, labels: tf.Tensor, allowed: tf.Tensor) -> tf.Tensor:
-    """Returns bool `[...]`, whether the label is the best allowed class."""
-    best = tf.argmax(_ban(logits, allowed), axis=-1, output_type=tf.int32)
-    return best == labels
 
 
 def sentence_starts(batch: dict[str, tf.Tensor]) -> tf.Tensor:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from cmlm_tf.modeling.student import ConditionalMaskedLM
 from cmlm_tf.modeling.teacher import AutoregressiveTransformer
+from cmlm_tf.modeling.transformer import Transformer
 from cmlm_tf.special_ids import MASK_ID
 from cmlm_tf.training import losses
 from cmlm_tf.training.inputs import Batch
@@ -58,7 +59,7 @@ class TeacherObjective:
     """
 
     allowed: tf.Tensor
-    label_smoothing: float = losses.LABEL_SMOOTHING
+    label_smoothing: float
 
     @property
     def terms(self) -> dict[str, Term]:
@@ -73,10 +74,8 @@ class TeacherObjective:
         self, model: AutoregressiveTransformer, batch: Batch, training: bool
     ) -> Scalars:
         """Sums loss and correct predictions over target subwords."""
-        wanted = batch["target_segments"] > 0
         states = model.target_states(batch, training)
-        table = tf.convert_to_tensor(model.embedding.table)
-        return _token_sums(self, states, table, batch["target_ids"], wanted)
+        return _token_sums(self, model, states, batch, batch["target_segments"] > 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +92,7 @@ class StudentObjective:
 
     allowed: tf.Tensor
     length_loss_weight: float
-    label_smoothing: float = losses.LABEL_SMOOTHING
+    label_smoothing: float
 
     @property
     def terms(self) -> dict[str, Term]:
@@ -117,21 +116,24 @@ class StudentObjective:
         """Sums over masked targets, and of the lengths over sentences."""
         masked = batch["decoder_ids"] == MASK_ID
         states, length_logits = model.target_states(batch, training)
-        table = tf.convert_to_tensor(model.embedding.table)
-        sums = _token_sums(self, states, table, batch["target_ids"], masked)
+        sums = _token_sums(self, model, states, batch, masked)
         return sums | _length_sums(length_logits, batch)
 
 
 def _token_sums(
     objective: TeacherObjective | StudentObjective,
+    model: Transformer,
     states: tf.Tensor,
-    table: tf.Tensor,
-    labels: tf.Tensor,
+    batch: Batch,
     wanted: tf.Tensor,
 ) -> Scalars:
-    allowed, smoothing = objective.allowed, objective.label_smoothing
     loss, num_correct = vocabulary_loss(
-        states, table, labels, wanted, allowed, smoothing
+        states,
+        tf.convert_to_tensor(model.embedding.table),
+        batch["target_ids"],
+        wanted,
+        objective.allowed,
+        objective.label_smoothing,
     )
     return {"token_loss": loss, "accuracy": num_correct}
 
@@ -140,9 +142,8 @@ def _length_sums(logits: tf.Tensor, batch: Batch) -> Scalars:
     starts = losses.sentence_starts(batch)
     labels = losses.length_labels(batch["source_segments"], batch["target_segments"])
     labels = tf.where(starts, labels, 0)  # Padding's count may be no class.
-    classes = tf.ones(tf.shape(logits)[-1:], tf.bool)
-    loss = losses.smoothed_cross_entropy(logits, labels, classes, 0.0)
-    correct = losses.is_best(logits, labels, classes) & starts
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    correct = (tf.argmax(logits, axis=-1, output_type=tf.int32) == labels) & starts
     return {
         "length_loss": losses.masked_sum(loss, starts),
         "length_accuracy": losses.count(correct),

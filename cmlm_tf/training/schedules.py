@@ -17,6 +17,9 @@ class InverseSquareRoot:
     >>> schedule = InverseSquareRoot(model_dim=4, warmup_steps=100, scale=2.0)
     >>> [round(float(schedule(step)), 6) for step in (0, 99, 399)]
     [0.001, 0.1, 0.05]
+    >>> cooling = InverseSquareRoot(4, 100, 2.0, max_steps=400, cooldown_steps=100)
+    >>> [round(float(cooling(step)), 6) for step in (299, 349, 399, 400)]
+    [0.057735, 0.027261, 0.0005, 0.0]
     """
 
     model_dim: int

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +87,8 @@ class Checkpoints:
 
         Args:
             directory: where checkpoints lie.
-            variables: of model and optimizer, random states included, in an
-                order that is the same in every run of the same config.
+            variables: of model and optimizer, random states included, in the same
+                order in every run of a config.
             state: saved, and changed in place by `restore`.
             identity: JSON values by name, what the run's result depends on; a
                 checkpoint with other values is another run's.
@@ -111,13 +110,12 @@ class Checkpoints:
         arrays: dict[str, Any] = {
             str(i): np.asarray(v) for i, v in enumerate(self._variables)
         }
-        for array in arrays.values():
-            if not np.isfinite(array).all():
-                kept = f"; the last good checkpoint is kept in {self._directory}"
-                raise UserError(
-                    f"a weight is not finite at step {self._state.step}"
-                    + (kept if self._paths() else "")
-                )
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            kept = f"; the last good checkpoint is kept in {self._directory}"
+            raise UserError(
+                f"a weight is not finite at step {self._state.step}"
+                + (kept if self._paths() else "")
+            )
         if not self._writes:
             return
         meta = {"identity": self._identity, "state": dataclasses.asdict(self._state)}
@@ -157,15 +155,10 @@ class Checkpoints:
 
     def _paths(self) -> list[Path]:
         """Returns all checkpoints, the newest first."""
-        return sorted(
-            (
-                path
-                for path in self._directory.glob("step_*.npz")
-                if re.fullmatch(r"step_\d{9,}", path.stem)
-            ),
-            key=lambda path: int(path.stem.removeprefix("step_")),
-            reverse=True,
-        )
+        paths = self._directory.glob("step_*.npz")
+        by_step = {path.stem.removeprefix("step_"): path for path in paths}
+        steps = sorted(filter(str.isdigit, by_step), key=int, reverse=True)
+        return [by_step[step] for step in steps]
 
     def _read(self, path: Path) -> tuple[dict[str, Any], list[np.ndarray]]:
         with np.load(path, allow_pickle=False) as file:

@@ -3,7 +3,6 @@
 import functools
 import itertools
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,6 @@ from cmlm_tf.training.distribution import (
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
 from cmlm_tf.training.interrupts import Interrupts
 from cmlm_tf.training.loop import Loop
-from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.run_folder import (
     check_best_model,
     exclusive_folder,
@@ -44,7 +42,7 @@ from cmlm_tf.training.run_folder import (
 from cmlm_tf.training.state import Checkpoints, RunState
 from cmlm_tf.training.training_log import TrainingLog
 from cmlm_tf.training.training_model import TrainingModel
-from cmlm_tf.translate.loading import Translator, make_translator
+from cmlm_tf.translate.loading import make_translator
 from cmlm_tf.utils.files import remove_leftovers
 
 #: Fields that say where something lies; what lies there counts, not its name.
@@ -93,10 +91,6 @@ def train(
             return run.train()
 
 
-def _is_same(folder: str | Path, other: str | Path) -> bool:
-    return os.path.realpath(folder) == os.path.realpath(other)
-
-
 class _Run:
     """One run. Faults that are cheap to find are found when it is made."""
 
@@ -113,16 +107,14 @@ class _Run:
         self.subwords = SubwordModel(config.data.subword_model)
         self.sizes = transformer_config(config, self.subwords)
         self.decoding_options = decoding_options(config)
-        self.start = start_of(config)
-        if self.start:
-            if _is_same(self.start.model_dir, self.model_dir):
+        start = self.start = start_of(config)
+        if start:
+            if os.path.realpath(start.model_dir) == os.path.realpath(self.model_dir):
                 raise UserError(
-                    f"config.{self.start.field}: training would overwrite "
-                    f"{self.start.model_dir}; use another output folder"
+                    f"config.{start.field}: training would overwrite "
+                    f"{start.model_dir}; use another output folder"
                 )
-            check_start(
-                self.start, config.data.subword_model, self.subwords, self.sizes
-            )
+            check_start(start, config.data.subword_model, self.subwords, self.sizes)
         self.dev_corpus = open_corpus(config.data.dev)
         train_corpus = open_corpus(config.data.train)
         self.dev_data = self._prepare(self.dev_corpus)
@@ -142,7 +134,13 @@ class _Run:
     def train(self) -> Path:
         """Trains to the end of the run; returns the model directory."""
         training = build(self.config, self.sizes, self.strategy)
-        checkpoints = self._checkpoints(training)
+        checkpoints = Checkpoints(
+            self.folder / "checkpoint",
+            training.model.variables + training.optimizer.variables,
+            self.state,
+            self._identity(),
+            writes=self.worker == 0,
+        )
         if checkpoints.restore():
             if self.state.best_step:
                 check_best_model(self.folder)
@@ -156,18 +154,7 @@ class _Run:
             self.state.step,
             self.state.best_step,
         )
-        if self.worker == 0:
-            read_description(self.model_dir)
         return self.model_dir
-
-    def _checkpoints(self, training: TrainingModel) -> Checkpoints:
-        return Checkpoints(
-            self.folder / "checkpoint",
-            training.model.variables + training.optimizer.variables,
-            self.state,
-            self._identity(),
-            writes=self.worker == 0,
-        )
 
     def _identity(self) -> dict[str, Any]:
         """Returns what the run's result depends on, by the name for a message."""
@@ -199,10 +186,7 @@ class _Run:
         )
         dataset = batches.dataset(start)
         dataset = with_decoder_inputs(dataset, config.role, config.seed, start)
-        rate = MatrixRate(config, self.sizes, self.strategy.num_replicas_in_sync)
-        log = TrainingLog(
-            training, self.state, self._summary_writer(), config.training, rate
-        )
+        log = TrainingLog(training, self.state, self._summary_writer(), config.training)
         Loop(
             training,
             self.state,
@@ -226,47 +210,35 @@ class _Run:
         return tf.summary.create_file_writer(str(self.folder / "logs"))
 
     def _dev_set(self, training: TrainingModel) -> DevSet:
-        config = self.config
+        config, data = self.config, self.config.data
         batches = dev_batches(
             self.dev_data,
-            config.data.row_lengths,
-            config.data.tokens_per_batch,
+            data.row_lengths,
+            data.tokens_per_batch,
             append_eos=config.role == "teacher",
             rows_multiple=self.strategy.num_replicas_in_sync,
         )
-        return DevSet(
-            with_decoder_inputs(batches, config.role, DEV_SEED),
-            list(itertools.islice(self.dev_corpus, config.evaluation.bleu_sentences)),
-            config.data.target_language,
-            functools.partial(self._translate, self._translator(training)),
-            self.interrupts,
-        )
-
-    def _translator(self, training: TrainingModel) -> Translator:
-        data = self.config.data
         model = LoadedModel(
-            self.config.role,
+            config.role,
             training.model,
             Path(data.subword_model),
             self.subwords.sha256,
             data.source_language,
             data.target_language,
         )
-        # Compiling would take longer than a few dev sets.
-        return make_translator(model, xla=False, frozen=False)
-
-    def _translate(self, translator: Translator, lines: Sequence[str]) -> list[str]:
-        translations = translator.translate(lines, self.decoding_options)
-        return [translation.text for translation in translations]
+        return DevSet(
+            with_decoder_inputs(batches, config.role, DEV_SEED),
+            list(itertools.islice(self.dev_corpus, config.evaluation.bleu_sentences)),
+            data.target_language,
+            # Compiling would take longer than a few dev sets.
+            make_translator(model, xla=False, frozen=False),
+            self.decoding_options,
+            self.interrupts,
+        )
 
     def _save_model(self, training: TrainingModel) -> None:
         if self.worker == 0:
-            data, folder = self.config.data, self.model_dir
-            remove_leftovers(folder)
-            save_model(
-                training.model,
-                folder,
-                self.subwords.model,
-                data.source_language,
-                data.target_language,
-            )
+            data = self.config.data
+            languages = data.source_language, data.target_language
+            remove_leftovers(self.model_dir)
+            save_model(training.model, self.model_dir, self.subwords.model, *languages)

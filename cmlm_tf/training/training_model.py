@@ -31,9 +31,9 @@ class TrainingModel:
     reads, so these are read and written but once a call, outside.
 
     Attributes:
-        model: the teacher or student.
+        model: the teacher or student, with its weights made.
         objective: what is minimised.
-        optimizer: how.
+        optimizer: of the model's trainable variables.
         updates_per_call: updates that `update` makes.
     """
 
@@ -45,15 +45,7 @@ class TrainingModel:
         updates_per_call: int = 1,
         jit_compile: bool = False,
     ):
-        """Prepares updates; call it in the strategy's scope.
-
-        Args:
-            model: with its weights made.
-            objective: what is minimised.
-            optimizer: of the model's trainable variables.
-            updates_per_call: updates that `update` makes.
-            jit_compile: whether XLA compiles updates.
-        """
+        """Prepares updates, of XLA's or not; call it in the strategy's scope."""
         self.model, self.objective, self.optimizer = model, objective, optimizer
         self.updates_per_call = updates_per_call
         self._strategy = tf.distribute.get_strategy()
@@ -76,11 +68,7 @@ class TrainingModel:
         return self._strategy.experimental_distribute_dataset(counted, options)
 
     def update(self, batches: Iterator[Any]) -> None:
-        """Makes `updates_per_call` updates.
-
-        Args:
-            batches: an iterator over what `distributed` returned.
-        """
+        """Makes `updates_per_call` updates of batches that `distributed` returned."""
         self._call(batches)
 
     def _make_updates(self, batches: Any) -> None:
@@ -110,14 +98,11 @@ class TrainingModel:
     def evaluate(
         self, dataset: tf.data.Dataset, before_each: Callable[[], None] = lambda: None
     ) -> dict[str, float]:
-        """Measures the weights as they are.
+        """Measures the weights as they are, as `measured`, over a finite dataset.
 
         Args:
-            dataset: of global batches, finite.
+            dataset: of global batches.
             before_each: called before each batch.
-
-        Returns:
-            As `measured`, over the dataset.
         """
         totals = 0.0
         for batch in self.distributed(dataset):
@@ -127,10 +112,9 @@ class TrainingModel:
         return self._updates.means(totals)
 
     def _add_up(self, batch: Batch) -> tf.Tensor:
-        def in_replica(batch):
-            return add_over_replicas(self._updates.sum(batch))
-
-        return self._strategy.run(in_replica, args=(batch,))
+        return self._strategy.run(
+            lambda part: add_over_replicas(self._updates.sum(part)), args=(batch,)
+        )
 
     def loss(self, means: dict[str, float]) -> float:
         """Returns the weighted sum of the terms, which training minimises."""
@@ -172,7 +156,8 @@ class TrainingModel:
             with beside_replicas(strategy):
                 return strategy.run(lambda: updates.one_alone(updates.read(), batch))
 
-        run = update.get_concrete_function(updates.with_counts_spec(spec))
+        counts = {"counts": tf.TensorSpec([None, len(updates.units)], tf.float32)}
+        run = update.get_concrete_function(spec | counts)
 
         def run_empty(shape: tuple[int, int]) -> None:
             rows, length = shape

@@ -38,6 +38,7 @@ class Updates:
     """Computes updates in each replica; the variables are read and written apart.
 
     Attributes:
+        units: names of the counts, sorted.
         totals: a variable, `[terms + units]`, what was measured.
         one: maps progress and a replica's part of a batch, with its counts, to
             progress.
@@ -48,18 +49,11 @@ class Updates:
     def __init__(
         self, model: Transformer, objective: Objective, optimizer: Adam, jit: bool
     ):
-        """Compiles nothing yet; call it in the strategy's scope.
-
-        Args:
-            model: with its weights made.
-            objective: what is minimised.
-            optimizer: of the model's trainable variables.
-            jit: whether XLA compiles.
-        """
+        """Compiles nothing yet; call it in the strategy's scope."""
         self._model, self._objective, self._optimizer = model, objective, optimizer
         terms = objective.terms
-        self._units = sorted({"targets", *(term.unit for term in terms.values())})
-        size = len(terms) + len(self._units)
+        self.units = sorted({"targets", *(term.unit for term in terms.values())})
+        size = len(terms) + len(self.units)
         self.totals = keras.Variable("zeros", [size], "float32", trainable=False)
         compiled = functools.partial(
             tf.function,
@@ -104,18 +98,14 @@ class Updates:
     def with_counts(self, batch: Batch) -> Batch:
         """Adds `counts` to a global batch: float32 `[rows, units]`, equal rows."""
         counts = self._objective.counts(batch)
-        counts = tf.stack([counts[name] for name in self._units])
+        counts = tf.stack([counts[name] for name in self.units])
         rows = tf.shape(batch["source_ids"])[0]
         return batch | {"counts": tf.tile(counts[tf.newaxis], [rows, 1])}
-
-    def with_counts_spec(self, spec: dict[str, tf.TensorSpec]) -> dict:
-        """Returns the specification of what `with_counts` returns."""
-        return spec | {"counts": tf.TensorSpec([None, len(self._units)], tf.float32)}
 
     def means(self, totals: tf.Tensor) -> dict[str, float]:
         """Returns each term's mean, and `targets`, the targets' number."""
         terms = self._objective.terms
-        names, values = [*terms, *self._units], totals.numpy().tolist()
+        names, values = [*terms, *self.units], totals.numpy().tolist()
         named = dict(zip(names, values, strict=True))
         means = {
             name: named[name] / named[term.unit] if named[term.unit] else 0.0
@@ -136,15 +126,9 @@ class Updates:
     def _gradient_and_totals(
         self, weights: tf.Tensor, seeds: tf.Tensor, batch: Batch
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns this replica's part of the gradient, its totals behind it.
+        """Returns this replica's part of the gradient, and the next seeds.
 
-        Args:
-            weights: float32 `[weights]`.
-            seeds: as in `Progress`.
-            batch: this replica's part of it.
-
-        Returns:
-            float32 `[weights + terms + units]` and the next seeds.
+        Behind the gradient are its totals: float32 `[weights + terms + units]`.
         """
         variables = self._model.trainable_variables
         values = from_vector(weights, variables)
@@ -164,7 +148,7 @@ class Updates:
         """Divides this replica's sums by the counts of all replicas."""
         # Zeros in a replica that has no rows.
         counts = tf.reduce_max(tf.pad(batch["counts"], [[0, 1], [0, 0]]), axis=0)
-        by_unit = dict(zip(self._units, tf.unstack(counts), strict=True))
+        by_unit = dict(zip(self.units, tf.unstack(counts), strict=True))
         return tf.add_n(
             [
                 term.weight * tf.math.divide_no_nan(sums[name], by_unit[term.unit])
@@ -182,7 +166,7 @@ class Updates:
         counts = self._objective.counts(batch)
         return tf.stack(
             [sums[name] for name in self._objective.terms]
-            + [counts[name] for name in self._units]
+            + [counts[name] for name in self.units]
         )
 
     def _next_progress(

@@ -45,8 +45,8 @@ def vocabulary_loss(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Sums the cross-entropy with smoothed labels over the wanted positions.
 
-    It is the sum of `smoothed_cross_entropy` over the logits
-    `states @ transpose(table)`.
+    The logits are `states @ transpose(table)`, each position's loss is that of
+    `smoothed_loss_and_gradient`.
 
     Args:
         states: float `[rows, length, dim]`, the decoder's output.

@@ -26,7 +26,7 @@ def upper_case(lines):
 
 
 def distill_by_upper_case(corpus, output):
-    distill_corpus(open_corpus(corpus), lambda: upper_case, output, {"a": 1}, 5)
+    distill_corpus(open_corpus(corpus), upper_case, output, {"a": 1}, 5)
 
 
 def seconds_of(run, *args):

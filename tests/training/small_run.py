@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from cmlm_tf.data.subwords import SubwordModel, train_subword_model
 from cmlm_tf.modeling.model_dir import ROLES, save_model
-from cmlm_tf.training.building import transformer_config
+from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.trainer import train
 
 _WORDS = {"one": "eins", "two": "zwei", "red": "rot", "dog": "Hund", "sees": "sieht"}
@@ -67,6 +67,12 @@ def write_model(folder, role):
     subwords = SubwordModel(config.data.subword_model)
     model = ROLES[role](transformer_config(config, subwords))
     save_model(model, folder / role, subwords.model, "en", "de")
+
+
+def build_training(config, strategy=None):
+    """Returns the training model of a config."""
+    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
+    return build(config, sizes, strategy or tf.distribute.get_strategy())
 
 
 def write_teacher(folder):

@@ -7,18 +7,13 @@ import tensorflow as tf
 from absl import logging
 from absl.testing import parameterized
 
-from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.training import trainer
-from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.dev_set import DevSet
-from cmlm_tf.training.training_model import TrainingModel
 from tests.commands import run_function
-from tests.training.small_run import small_config, two_devices
-
-_RUNS, _SHAPES = 2, 2
+from tests.training.small_run import build_training, small_config, two_devices
 
 
-def train_with_and_without(folder, num_devices):
+def train_on(folder, num_devices):
     logging.set_verbosity(logging.INFO)
     strategy = two_devices() if num_devices > 1 else tf.distribute.get_strategy()
     config = small_config(folder)
@@ -30,9 +25,7 @@ def train_with_and_without(folder, num_devices):
         mock.patch.object(trainer, "make_strategy", return_value=strategy),
         mock.patch.object(DevSet, "evaluate", return_value={"token_loss": 1.0}),
     ):
-        trainer.train(config, folder / "side_by_side")
-        with mock.patch.object(TrainingModel, "compile_shapes"):
-            trainer.train(config, folder / "one_after_the_other")
+        trainer.train(config, folder / "run")
 
 
 class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
@@ -40,30 +33,21 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def checkpoint(self, run):
-        with np.load(self.folder / run / "checkpoint/step_000000004.npz") as file:
-            return [file[name] for name in file.files if name != "meta"]
-
     @parameterized.parameters((1, "one_update"), (2, "gradient_and_totals"))
-    def test_every_shape_is_compiled_once_and_training_is_the_same(
-        self, num_devices, program
-    ):
+    def test_every_shape_is_compiled_once(self, num_devices, program):
         # Where XLA writes its programs must be said before it begins.
         programs, log = self.folder / "programs", self.folder / "log"
         dump = f"--xla_dump_to={programs} --xla_dump_hlo_module_re=.*{program}.*"
         told = run_function(
-            train_with_and_without,
+            train_on,
             self.folder,
             num_devices,
             log=log,
             XLA_FLAGS=f"{os.environ['XLA_FLAGS']} {dump}",
         )
-        self.assertEqual(told.count("batches of 12 x 16 and 4 x 48"), _RUNS)
+        self.assertIn("batches of 12 x 16 and 4 x 48", told)
         compiled = list(programs.glob(f"*{program}*before_optimizations*"))
-        self.assertLen(compiled, _RUNS * _SHAPES * num_devices)
-        found = self.checkpoint("side_by_side")
-        expected = self.checkpoint("one_after_the_other")
-        tf.nest.map_structure(np.testing.assert_array_equal, found, expected)
+        self.assertLen(compiled, 2 * num_devices)
 
     def test_it_changes_nothing_and_needs_no_memory_for_all_shapes_at_once(self):
         def run_out(progress, batch):
@@ -74,8 +58,7 @@ class ShapeCompilationTest(tf.test.TestCase, parameterized.TestCase):
 
         config = small_config(self.folder)
         config.model.dropout = 0.1
-        sizes = transformer_config(config, SubwordModel(config.data.subword_model))
-        training = build(config, sizes, tf.distribute.get_strategy())
+        training = build_training(config)
         variables = training.model.variables + training.optimizer.variables
         before = [v.numpy() for v in variables]
         spec = {

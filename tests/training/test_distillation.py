@@ -32,13 +32,8 @@ class DistillCorpusTest(parameterized.TestCase):
         self.spec = f"files:{tmp_path / 'a'},{tmp_path / 'b'}"
 
     def distill(self, translate_fn=shout, settings=SETTINGS, chunk_size=8):
-        distill_corpus(
-            open_corpus(self.spec),
-            lambda: translate_fn,
-            self.output,
-            settings,
-            chunk_size,
-        )
+        corpus = open_corpus(self.spec)
+        distill_corpus(corpus, translate_fn, self.output, settings, chunk_size)
 
     def fail_at(self, chunk):
         chunks = iter(range(100))
@@ -60,17 +55,15 @@ class DistillCorpusTest(parameterized.TestCase):
         for name, text in texts.items():
             content = (self.output / name).read_bytes()
             self.assertEqual(content, text.encode())
-            self.assertEqual(
-                manifest["sha256"][name], hashlib.sha256(content).hexdigest()
-            )
+            sha256 = hashlib.sha256(content).hexdigest()
+            self.assertEqual(manifest["sha256"][name], sha256)
         self.assertEqual(manifest["num_lines"], 100)
         fingerprint = open_corpus(self.spec).fingerprint()
-        self.assertEqual(
-            manifest["settings"], {"corpus_fingerprint": fingerprint} | SETTINGS
-        )
+        settings = {"corpus_fingerprint": fingerprint} | SETTINGS
+        self.assertEqual(manifest["settings"], settings)
         self.assertFalse((self.folder / "out.partial").exists())
 
-    @parameterized.parameters(1, 8, 100, 2000)
+    @parameterized.parameters(1, 8, 2000)
     def test_one_line_for_each_line(self, chunk_size):
         self.distill(chunk_size=chunk_size)
         self.assert_complete()
@@ -79,29 +72,25 @@ class DistillCorpusTest(parameterized.TestCase):
             list(corpus), [(line, line.upper()) for line in self.text.split("\n")[:-1]]
         )
 
-    def test_stopped_between_chunks(self):
+    def test_stopped_between_chunks_and_before_there_were_files(self):
+        self.fail_at(0)
+        for name in ("source.txt", "target.txt"):
+            (self.folder / "out.partial" / name).unlink()
         for chunk in (0, 5, 2):
             self.fail_at(chunk)
         self.distill()
         self.assert_complete()
 
-    @parameterized.parameters(
-        ("source.txt", "half a line that the journal does not know"),
-        ("target.txt", "half a line that the journal does not know"),
-        (".journal.abcd1234.json", "{"),
-        (".manifest.abcd1234.json", "{"),
-    )
-    def test_killed_while_a_file_was_written(self, name, text):
+    def test_killed_while_files_were_written(self):
         self.fail_at(3)
-        with open(self.folder / "out.partial" / name, "a") as file:
-            file.write(text)
-        self.distill()
-        self.assert_complete()
-
-    def test_killed_before_there_were_files(self):
-        self.fail_at(0)
-        for name in ("source.txt", "target.txt"):
-            (self.folder / "out.partial" / name).unlink()
+        for name in (
+            "source.txt",
+            "target.txt",
+            ".journal.abcd1234.json",
+            ".manifest.abcd1234.json",
+        ):
+            with open(self.folder / "out.partial" / name, "a") as file:
+                file.write("half a line that the journal does not know")
         self.distill()
         self.assert_complete()
 
@@ -164,25 +153,20 @@ class DistillCorpusTest(parameterized.TestCase):
             self.distill()
         self.assertEqual((partial / "target.txt").read_bytes(), content)
 
-    def test_one_altered_digit_in_the_journal(self):
+    def test_damaged_journal_or_manifest(self):
         self.fail_at(3)
-        path = self.folder / "out.partial" / "journal.json"
-        num_lines = json.loads(path.read_text())["num_lines"]
-        old, new = (f'"num_lines": {n}' for n in (num_lines, num_lines + 1))
-        path.write_text(path.read_text().replace(old, new))
-        with self.assertRaisesRegex(UserError, "journal.json: damaged"):
-            self.distill()
-
-    @parameterized.parameters("{}", "[]", "3", '{"settings": {"beam_size": 5}}', "{")
-    def test_damaged_journal_or_manifest(self, content):
-        self.fail_at(3)
-        (self.folder / "out.partial" / "journal.json").write_text(content)
-        with self.assertRaisesRegex(UserError, "journal.json: (damaged|not valid)"):
-            self.distill()
-        self.output.mkdir()
-        (self.output / "manifest.json").write_text(content)
-        with self.assertRaisesRegex(UserError, "manifest.json: (damaged|not valid)"):
-            self.distill()
+        paths = (
+            self.folder / "out.partial" / "journal.json",
+            self.output / "manifest.json",
+        )
+        changed = paths[0].read_text().replace('"num_lines": 24', '"num_lines": 25')
+        for path in paths:
+            path.parent.mkdir(exist_ok=True)
+            for content in (changed, "{}", "[]", "3", '{"settings": {}}', "{"):
+                path.write_text(content)
+                expected = f"{path.name}: (damaged|not valid)"
+                with self.assertRaisesRegex(UserError, expected):
+                    self.distill()
 
     @parameterized.parameters("source.txt", "target.txt")
     def test_a_finished_result_that_was_changed(self, name):
@@ -228,12 +212,10 @@ class DistillTest(parameterized.TestCase):
         config = small_config(self.folder)
         spec = distill(config, teacher, self.folder / "out", beam_size=2, batch_size=4)
         sources = [source for source, _ in open_corpus(config.data.train)]
-        translations = load_translator(teacher, sentences_per_batch=4).translate(
-            sources, BeamOptions(2, 0.6)
-        )
-        expected = [
-            (s, one_line(t.text)) for s, t in zip(sources, translations, strict=True)
-        ]
+        translator = load_translator(teacher, sentences_per_batch=4)
+        translations = translator.translate(sources, BeamOptions(2, 0.6))
+        targets = [one_line(translation.text) for translation in translations]
+        expected = list(zip(sources, targets, strict=True))
         self.assertEqual(list(open_corpus(spec)), expected)
         with self.assertRaisesRegex(UserError, "made with beam_size 2, asked for 3"):
             distill(config, teacher, self.folder / "out", beam_size=3)

@@ -6,13 +6,16 @@ import pytest
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.errors import UserError
 from cmlm_tf.training import trainer
-from cmlm_tf.training.building import build, transformer_config
 from cmlm_tf.training.distribution import make_strategy, worker_index
 from tests.commands import run_function
-from tests.training.small_run import small_config, two_devices, write_teacher
+from tests.training.small_run import (
+    build_training,
+    small_config,
+    two_devices,
+    write_teacher,
+)
 from tests.training.test_updates import batches, train
 
 
@@ -34,8 +37,7 @@ def check_places(folder):
     strategy = two_devices()
     config = small_config(folder, "student")
     config.training.steps_per_execution = 3
-    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
-    training = build(config, sizes, strategy)
+    training = build_training(config, strategy)
     batch = dict.fromkeys(next(batches(1)), tf.zeros([4, 8], tf.int32))
     data = tf.data.Dataset.from_tensors(batch)
     iterator = iter(training.distributed(data))
@@ -68,11 +70,10 @@ def train_with_an_idle_replica(folder):
     strategies = two_devices(), tf.distribute.get_strategy()
     config = small_config(folder)
     config.model.dropout = 0.0
-    sizes = transformer_config(config, SubwordModel(config.data.subword_model))
     ones = dict.fromkeys(next(batches(1)), tf.ones([1, 8], tf.int32))
     results = []
     for strategy in strategies:
-        training = build(config, sizes, strategy)
+        training = build_training(config, strategy)
         data = tf.data.Dataset.from_tensors(ones).repeat()
         train(training, data, 2)
         results.append((training.measured(), training.evaluate(data.take(2))))

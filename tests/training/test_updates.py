@@ -5,10 +5,8 @@ import pytest
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.data.subwords import SubwordModel
 from cmlm_tf.special_ids import MASK_ID
-from cmlm_tf.training.building import build, transformer_config
-from tests.training.small_run import small_config
+from tests.training.small_run import build_training, small_config
 
 _ROWS, _LENGTH = 3, 8
 
@@ -48,16 +46,12 @@ class UpdateTest(tf.test.TestCase, parameterized.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def built(self, updates_per_call, dropout):
+    def trained(self, updates, updates_per_call, dropout):
+        """Returns what is trained, and its first weights."""
         config = small_config(self.folder, "student")
         config.model.dropout = dropout
         config.training.steps_per_execution = updates_per_call
-        sizes = transformer_config(config, SubwordModel(config.data.subword_model))
-        return build(config, sizes, tf.distribute.get_strategy())
-
-    def trained(self, updates, updates_per_call, dropout):
-        """Returns what is trained, and its first weights."""
-        training = self.built(updates_per_call, dropout)
+        training = build_training(config)
         first = [weight.numpy() for weight in training.model.trainable_variables]
         train(training, dataset(updates), updates // updates_per_call)
         return training, first

@@ -2,7 +2,6 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from cmlm_tf.training.losses import is_best, smoothed_cross_entropy
 from cmlm_tf.training.vocabulary_loss import vocabulary_loss
 
 VOCAB, DIM = 11, 6
@@ -20,12 +19,14 @@ def random_case(rows, length, share, seed=0):
 
 
 def whole(states, table, labels, wanted):
-    """The same with logits of the whole batch."""
-    logits = tf.matmul(states, table, transpose_b=True)
-    losses = smoothed_cross_entropy(logits, labels, ALLOWED, 0.1)
-    correct = is_best(logits, labels, ALLOWED) & wanted
+    """The same with TensorFlow's loss of the whole batch."""
+    logits = tf.matmul(states, table, transpose_b=True)[wanted][:, 1:]
+    labels = labels[wanted] - 1
+    smoothed = 0.9 * tf.one_hot(labels, VOCAB - 1) + 0.1 / (VOCAB - 1)
+    losses = tf.nn.softmax_cross_entropy_with_logits(smoothed, logits)
+    correct = tf.argmax(logits, -1, tf.int32) == labels
     return (
-        tf.reduce_sum(tf.where(wanted, losses, 0.0)),
+        tf.reduce_sum(losses),
         tf.math.count_nonzero(correct, dtype=tf.float32),
     )
 
@@ -44,8 +45,8 @@ def with_gradients(function, states, table, labels, wanted):
 
 class VocabularyLossTest(tf.test.TestCase, parameterized.TestCase):
     @parameterized.product(
-        shape=[(1, 1), (3, 50), (7, 100), (41, 64)],
-        share=[0.0, 0.02, 0.5, 1.0],
+        shape=[(1, 1), (3, 50), (41, 64)],
+        share=[0.0, 0.02, 1.0],
         form=["eager", "graph", "xla"],
     )
     def test_equals_the_loss_of_the_whole_batch(self, shape, share, form):

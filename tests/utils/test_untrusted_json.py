@@ -16,7 +16,7 @@ from cmlm_tf.data.prepared import PreparedCorpus, prepare_corpus
 from cmlm_tf.data.sentence_store import write_manifest
 from cmlm_tf.errors import UserError
 from cmlm_tf.modeling.model_dir import model_sizes, read_description
-from cmlm_tf.training.journal import reading_hashed, resume, write_hashed
+from cmlm_tf.training.journal import Journal, reading_hashed, write_hashed
 from cmlm_tf.translate.calibration import (
     Point,
     SpeedTable,
@@ -162,7 +162,7 @@ class FuzzTest(parameterized.TestCase):
         check()
 
     def test_journal_of_a_distillation(self):
-        resume(self.folder, {"beam_size": 5})
+        Journal(self.folder, {"beam_size": 5})
         path = self.folder / "journal.json"
         whole = json.loads(path.read_text())
         del whole["sha256 of the rest"]
@@ -176,7 +176,7 @@ class FuzzTest(parameterized.TestCase):
                 path.write_text(json.dumps(content))
             try:
                 with reading_hashed(path) as saved:
-                    resume(self.folder, saved["settings"])
+                    Journal(self.folder, saved["settings"])
             except UserError as error:
                 assert str(self.folder) in str(error)
 

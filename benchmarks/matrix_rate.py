@@ -1,6 +1,5 @@
-"""How much of the rate at which a device multiplies matrices training makes use of."""
+"""The operations of an update's matrix products, and a device's rate of large ones."""
 
-import functools
 import time
 
 import ml_collections
@@ -9,32 +8,7 @@ import tensorflow as tf
 from cmlm_tf.modeling.config import TransformerConfig
 
 _PRODUCT_SIZE = {True: 8192, False: 1024}  # by whether there is a GPU
-_PRODUCTS = 10
-
-
-class MatrixRate:
-    """Compares the matrix products of updates with one large product.
-
-    Attributes:
-        operations: of an update's products.
-    """
-
-    def __init__(
-        self, config: ml_collections.ConfigDict, sizes: TransformerConfig, devices: int
-    ):
-        """Takes a run's config, its model's sizes and how many share an update."""
-        self._dtype, self._devices = config.training.dtype, devices
-        positions = config.data.tokens_per_batch
-        self.operations = update_operations(sizes, positions, config.role)
-
-    @property
-    def measured(self) -> float:
-        """Operations per second of large products; the first time takes a moment."""
-        return _product_rate(self._dtype)
-
-    def share(self, updates_per_second: float) -> float:
-        """Returns the share of the devices' measured rate, 0 to 1."""
-        return self.operations * updates_per_second / self.measured / self._devices
+_PRODUCTS, _REPEATS = 10, 3
 
 
 def update_operations(sizes: TransformerConfig, positions: int, role: str) -> float:
@@ -56,11 +30,10 @@ def update_operations(sizes: TransformerConfig, positions: int, role: str) -> fl
     return 6.0 * positions * (encoder + decoder + vocabulary)
 
 
-@functools.cache
-def _product_rate(dtype: str) -> float:
+def product_rate(config: ml_collections.ConfigDict) -> float:
+    """Measures large products in a training config's dtype: operations per second."""
     size = _PRODUCT_SIZE[bool(tf.config.list_physical_devices("GPU"))]
-    compute = tf.bfloat16 if "bfloat16" in dtype else tf.float32
-    # Stateless: the random numbers of the training stay what they are.
+    compute = tf.bfloat16 if "bfloat16" in config.training.dtype else tf.float32
     x = tf.cast(tf.random.stateless_normal([size, size], seed=[1, 2]), compute)
 
     @tf.function
@@ -71,8 +44,8 @@ def _product_rate(dtype: str) -> float:
         return tf.cast(y[0, 0], tf.float32)
 
     float(multiply(x))
-    start, repeats = time.perf_counter(), 3
-    for _ in range(repeats):
+    start = time.perf_counter()
+    for _ in range(_REPEATS):
         float(multiply(x))
-    seconds = (time.perf_counter() - start) / repeats
+    seconds = (time.perf_counter() - start) / _REPEATS
     return _PRODUCTS * 2 * size**3 / seconds
