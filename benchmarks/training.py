@@ -18,7 +18,6 @@ import tensorflow as tf
 from absl import flags
 
 from benchmarks.flag_checks import check_writable
-from benchmarks.matrix_rate import product_rate, update_operations
 from benchmarks.timing import device_names
 from cmlm_tf.commands import cli
 from cmlm_tf.commands.config_flag import define_config_flag
@@ -28,6 +27,7 @@ from cmlm_tf.training.building import build
 from cmlm_tf.training.config import validate_config
 from cmlm_tf.training.distribution import DISTRIBUTIONS, make_strategy
 from cmlm_tf.training.inputs import with_decoder_inputs
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.training_model import TrainingModel
 from cmlm_tf.utils.json_files import write_json
 
@@ -64,10 +64,11 @@ def main(_) -> None:
     training = build(config, sizes, strategy)
     batch = _random_batch(config)
     figures |= _measure(training, config, batch)
-    operations = update_operations(sizes, config.data.tokens_per_batch, config.role)
-    rate, peak = operations * figures["updates_per_second"], product_rate(config)
-    figures["matrix_tflops"], figures["measured_peak_tflops"] = rate / 1e12, peak / 1e12
-    figures["share_of_peak"] = rate / peak / strategy.num_replicas_in_sync
+    rate = MatrixRate(config, sizes, strategy.num_replicas_in_sync)
+    updates_per_second = figures["updates_per_second"]
+    figures["matrix_tflops"] = rate.operations * updates_per_second / 1e12
+    figures["measured_peak_tflops"] = rate.measured / 1e12
+    figures["share_of_peak"] = rate.share(updates_per_second)
     print(json.dumps(figures, indent=1))
     if _OUTPUT.value:
         write_json(_OUTPUT.value, figures)

@@ -34,6 +34,7 @@ from cmlm_tf.training.distribution import (
 from cmlm_tf.training.inputs import DEV_SEED, with_decoder_inputs
 from cmlm_tf.training.interrupts import Interrupts
 from cmlm_tf.training.loop import Loop
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.run_folder import (
     check_best_model,
     exclusive_folder,
@@ -186,7 +187,10 @@ class _Run:
         )
         dataset = batches.dataset(start)
         dataset = with_decoder_inputs(dataset, config.role, config.seed, start)
-        log = TrainingLog(training, self.state, self._summary_writer(), config.training)
+        rate = MatrixRate(config, self.sizes, self.strategy.num_replicas_in_sync)
+        log = TrainingLog(
+            training, self.state, self._summary_writer(), config.training, rate
+        )
         Loop(
             training,
             self.state,

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl import logging
 
 from cmlm_tf.errors import UserError
+from cmlm_tf.training.matrix_rate import MatrixRate
 from cmlm_tf.training.state import RunState
 from cmlm_tf.training.training_model import TrainingModel
 
@@ -29,6 +30,7 @@ class TrainingLog:
         state: RunState,
         writer: tf.summary.SummaryWriter,
         cadence: ml_collections.ConfigDict,
+        matrix_rate: MatrixRate,
     ):
         """Starts the clock of the first update.
 
@@ -37,9 +39,11 @@ class TrainingLog:
             state: the run's.
             writer: of TensorBoard scalars.
             cadence: `config.training`: updates between reports, and in all.
+            matrix_rate: what the device could do.
         """
         self._training, self._state, self._writer = training, state, writer
         self._log_every, self._max_steps = cadence.log_every, cadence.max_steps
+        self._matrix_rate = matrix_rate
         self._highest_loss = _RUNAWAY * math.log(training.model.config.vocab_size)
         self._is_first = True
         self._reset()
@@ -78,7 +82,9 @@ class TrainingLog:
         """Reports how long tracing and compiling took, and leaves it out of rates."""
         self._check(self._training.measured())
         logging.info(
-            "first update, with compilation: %.1f s", time.monotonic() - self._start
+            "first update, with compilation: %.1f s; large products: %.4g TFLOP/s",
+            time.monotonic() - self._start,
+            self._matrix_rate.measured / 1e12,
         )
         self._is_first = False
 
@@ -89,6 +95,7 @@ class TrainingLog:
         step = self._state.step
         rate = (step - self._reported_step) / seconds
         figures["tokens_per_second"] = figures.pop("targets") / seconds
+        figures["share_of_matrix_rate"] = self._matrix_rate.share(rate)
         figures["learning_rate"] = self._training.optimizer.learning_rate
         left = datetime.timedelta(seconds=round((self._max_steps - step) / rate))
         logging.info(

@@ -1,5 +1,6 @@
-"""The operations of an update's matrix products, and a device's rate of large ones."""
+"""How much of the rate at which a device multiplies matrices training makes use of."""
 
+import functools
 import time
 
 import ml_collections
@@ -8,7 +9,32 @@ import tensorflow as tf
 from cmlm_tf.modeling.config import TransformerConfig
 
 _PRODUCT_SIZE = {True: 8192, False: 1024}  # by whether there is a GPU
-_PRODUCTS, _REPEATS = 10, 3
+_PRODUCTS = 10
+
+
+class MatrixRate:
+    """Compares the matrix products of updates with one large product.
+
+    Attributes:
+        operations: of an update's products.
+    """
+
+    def __init__(
+        self, config: ml_collections.ConfigDict, sizes: TransformerConfig, devices: int
+    ):
+        """Takes a run's config, its model's sizes and how many share an update."""
+        self._dtype, self._devices = config.training.dtype, devices
+        positions = config.data.tokens_per_batch
+        self.operations = update_operations(sizes, positions, config.role)
+
+    @property
+    def measured(self) -> float:
+        """Operations per second of large products; the first time takes a moment."""
+        return _product_rate(self._dtype)
+
+    def share(self, updates_per_second: float) -> float:
+        """Returns the share of the devices' measured rate, 0 to 1."""
+        return self.operations * updates_per_second / self.measured / self._devices
 
 
 def update_operations(sizes: TransformerConfig, positions: int, role: str) -> float:
@@ -30,10 +56,11 @@ def update_operations(sizes: TransformerConfig, positions: int, role: str) -> fl
     return 6.0 * positions * (encoder + decoder + vocabulary)
 
 
-def product_rate(config: ml_collections.ConfigDict) -> float:
-    """Measures large products in a training config's dtype: operations per second."""
+@functools.cache
+def _product_rate(dtype: str) -> float:
     size = _PRODUCT_SIZE[bool(tf.config.list_physical_devices("GPU"))]
-    compute = tf.bfloat16 if "bfloat16" in config.training.dtype else tf.float32
+    compute = tf.bfloat16 if "bfloat16" in dtype else tf.float32
+    # Stateless: the random numbers of the training stay what they are.
     x = tf.cast(tf.random.stateless_normal([size, size], seed=[1, 2]), compute)
 
     @tf.function
@@ -44,8 +71,8 @@ def product_rate(config: ml_collections.ConfigDict) -> float:
         return tf.cast(y[0, 0], tf.float32)
 
     float(multiply(x))
-    start = time.perf_counter()
-    for _ in range(_REPEATS):
+    start, repeats = time.perf_counter(), 3
+    for _ in range(repeats):
         float(multiply(x))
-    seconds = (time.perf_counter() - start) / _REPEATS
+    seconds = (time.perf_counter() - start) / repeats
     return _PRODUCTS * 2 * size**3 / seconds
