@@ -89,21 +89,19 @@ def save_model(
     """
     role = next(name for name, kind in ROLES.items() if type(model) is kind)
     sizes = dataclasses.asdict(model.config)
-    description = {
-        "format": FORMAT,
-        "cmlm_tf": cmlm_tf.__version__,
-        "role": role,
-        "source_language": source_language,
-        "target_language": target_language,
-        "model": sizes,
-        "model_sha256": json_hash(sizes),
-    }
     try:
         with replaced_folder(directory) as folder:
             (folder / SUBWORD_FILE).write_bytes(subword_model)
             _require_room(folder, model)
             model.save_weights(folder / WEIGHTS_FILE)
-            description |= {
+            description = {
+                "format": FORMAT,
+                "cmlm_tf": cmlm_tf.__version__,
+                "role": role,
+                "source_language": source_language,
+                "target_language": target_language,
+                "model": sizes,
+                "model_sha256": json_hash(sizes),
                 "subword_sha256": sha256_file(folder / SUBWORD_FILE),
                 "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
                 **_CONVENTIONS,

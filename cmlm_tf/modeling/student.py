@@ -6,7 +6,6 @@ import keras
 import tensorflow as tf
 
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
@@ -67,15 +66,7 @@ class ConditionalMaskedLM(Transformer):
         Returns:
             float `[batch, targets, model_dim]`, and the second result of `call`.
         """
-        memory = self.encode(
-            batch["source_ids"],
-            batch["source_segments"],
-            batch["source_positions"],
-            training=training,
-        )
-        segments = batch["target_segments"]
-        allowed = same_segment(segments, segments)
-        states = self.decode(batch, memory, allowed, training)
+        states, memory = self.states(batch, training, causal=False)
         lengths = self.length_predictor(
             memory, batch["source_segments"], training=training
         )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.layers import attend, heads_first, same_segment
+from cmlm_tf.modeling.layers import attend, heads_first
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, TEACHER_BANNED_IDS
 
@@ -53,17 +53,7 @@ class AutoregressiveTransformer(Transformer):
 
         The arguments are those of `call`.
         """
-        memory = self.encode(
-            batch["source_ids"],
-            batch["source_segments"],
-            batch["source_positions"],
-            training=training,
-        )
-        segments = batch["target_segments"]
-        steps = tf.range(tf.shape(segments)[1])
-        causal = steps[:, None] >= steps[None, :]
-        allowed = same_segment(segments, segments) & causal
-        return self.decode(batch, memory, allowed, training)
+        return self.states(batch, training, causal=True)[0]
 
     def start(
         self, source_ids: tf.Tensor, beam_size: int, max_steps: int | None

@@ -9,7 +9,6 @@ import bisect
 import dataclasses
 import itertools
 import os
-import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,12 +38,7 @@ _NUM_PIECES = 64
 
 
 class Point(NamedTuple):
-    """A setting and the speed that it gave or will give.
-
-    Attributes:
-        speedup: tokens per iteration.
-        setting: T, K or tau.
-    """
+    """A setting, T, K or tau, and the tokens per iteration that it gave or will."""
 
     speedup: float
     setting: float
@@ -72,7 +66,7 @@ class SpeedTable:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            kind: Any = typing.get_origin(field.type) or field.type
+            kind: Any = tuple if field.name == "points" else field.type
             if type(getattr(self, field.name)) is not kind:
                 raise UserError(f"{field.name} must be of type {kind.__name__}")
         for number in itertools.chain(*self.points):
@@ -141,8 +135,7 @@ class SpeedTable:
     def curve(self) -> tuple[Point, ...]:
         """Tabulates `promise`: straight lines between these points do the same.
 
-        Without interpolation they are a staircase: at the speed halfway between two
-        measured points stands one with the setting of each.
+        Without interpolation they are a staircase, upright halfway between two points.
         """
         points = list(self.points[:1])
         for slow, fast in itertools.pairwise(self.points):
@@ -158,17 +151,10 @@ class SpeedTable:
 
 
 def rising_points(heuristic: str, speeds: Mapping[float, float]) -> tuple[Point, ...]:
-    """Orders what was measured from slow to fast settings.
+    """Orders the speeds of settings from slow to fast; none that is no faster stays.
 
     >>> rising_points("mask_predict", {2: 6.0, 4: 3.0, 3: 2.9})
     (Point(speedup=3.0, setting=4), Point(speedup=6.0, setting=2))
-
-    Args:
-        heuristic: a key of `HEURISTICS`.
-        speeds: the speed of each setting.
-
-    Returns:
-        The points, without those no faster than one of a slower setting.
     """
     points: list[Point] = []
     for setting in sorted(speeds, key=HEURISTICS[heuristic].place):
@@ -179,12 +165,7 @@ def rising_points(heuristic: str, speeds: Mapping[float, float]) -> tuple[Point,
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """The tables of a model directory.
-
-    Attributes:
-        path: the file.
-        tables: at most one for each way of decoding.
-    """
+    """The tables of a model directory's file, one for each way of decoding."""
 
     path: Path
     tables: tuple[SpeedTable, ...]
