@@ -16,7 +16,6 @@ EXCEPTIONS = {
     "cmlm_tf/training/vocabulary_loss.py:loss_fn": "holds its gradient",
     # Being redesigned.
     "benchmarks/paper_figures/claims.py": "old",
-    "tests/translate/test_translator.py": "old",
 }
 
 

@@ -85,21 +85,6 @@ class HardLinesTest(parameterized.TestCase):
             translations = translator.translate(lines, OPTIONS[role])
             self.assertEqual([t.num_tokens > 0 for t in translations], [1, 1, 1, 0, 1])
 
-    def test_lengths_at_both_ends(self):
-        longest = 24
-        translator = load_translator(model_dir("student", longest))
-        references = ["dog", "dog " * 200, ""]
-        options = UnmaskingOptions(oracle_spread=1)
-        one, many, none = translator.translate(["cat"] * 3, options, references)
-        self.assertEqual(sorted(len(c.tokens) for c in one.candidates[0]), [1, 2])
-        self.assertEqual(
-            sorted(len(c.tokens) for c in many.candidates[0]), [longest - 1, longest]
-        )
-        self.assertEqual(sorted(len(c.tokens) for c in none.candidates[0]), [1, 2])
-        every = translator.translate(["cat"], UnmaskingOptions(length_beam=longest))[0]
-        lengths = sorted(len(c.tokens) for c in every.candidates[0])
-        self.assertEqual(lengths, list(range(1, longest + 1)))
-
     def test_a_file_keeps_its_lines_and_bad_bytes_are_counted(self):
         good, source = all_lines(), self.folder / "in.en"
         content = b"".join(line.encode() + b"\n" for line in good)
