@@ -43,9 +43,7 @@ class ConditionalMaskedLM(Transformer):
         """Predicts the masked subwords and the target lengths.
 
         Args:
-            batch: int32 `[batch, length]` tensors `source_ids`,
-                `source_segments`, `source_positions`, `decoder_ids` (targets
-                with MASK where masked), `target_segments`, `target_positions`.
+            batch: see `states`; decoder ids are targets with MASK where masked.
             training: whether dropout is on.
 
         Returns:

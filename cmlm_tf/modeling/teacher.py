@@ -37,10 +37,7 @@ class AutoregressiveTransformer(Transformer):
         """Predicts every target subword from those before it.
 
         Args:
-            batch: int32 `[batch, length]` tensors `source_ids`,
-                `source_segments`, `source_positions`, `decoder_ids` (targets
-                shifted right, BOS in front), `target_segments`,
-                `target_positions`.
+            batch: see `states`; decoder ids are targets shifted right, BOS in front.
             training: whether dropout is on.
 
         Returns:

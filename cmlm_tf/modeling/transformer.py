@@ -165,8 +165,10 @@ class Transformer(keras.Model):
         """Runs encoder and decoder over whole targets, as in training.
 
         Args:
-            batch: see `call`; a row holds several sentences if so numbered by its
-                segments, int32 from 1, 0 at padding.
+            batch: int32 `[batch, length]` tensors `source_ids`, `source_segments`,
+                `source_positions`, `decoder_ids`, `target_segments`,
+                `target_positions`. Segments number a row's sentences from 1, 0 is
+                padding; positions count from 0 in each. Each source ends in EOS.
             training: whether dropout is on.
             causal: whether a target position sees none behind it.
 
