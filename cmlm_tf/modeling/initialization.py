@@ -14,11 +14,7 @@ _FREE_SIZES = frozenset({"dropout", "max_length"})
 
 
 def initialize_from(model: Transformer, initial: Transformer) -> str:
-    """Copies every weight that both models have under the same name.
-
-    Args:
-        model: its corresponding weights are overwritten.
-        initial: a model of the same sizes and vocabulary.
+    """Copies every weight to `model` that `initial` has under the same name.
 
     Returns:
         How many were copied, and the names of those that only `model` has.

@@ -111,10 +111,7 @@ class Passes(abc.ABC):
     ) -> tf.Tensor:
         """Runs the decoder; see `run_decoder` for the streams.
 
-        Args:
-            targets: sentences, each with a wanted position or to be ignored.
-            valid: bool `[rows, length]`, what may be looked at.
-            streams: what goes through the decoder, and through its last layer.
+        What is valid, bool `[rows, length]`, may be looked at.
         """
         ids = grid_of(targets.ids)
         positions = tf.zeros_like(ids) + tf.range(tf.shape(ids)[1])

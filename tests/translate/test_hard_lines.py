@@ -33,14 +33,6 @@ class HardLinesTest(parameterized.TestCase):
     def _setup(self, tmp_path):
         self.folder = tmp_path
 
-    def test_there_are_many_and_each_is_one_line(self):
-        lines = all_lines()
-        self.assertGreater(len(set(lines)), 400)
-        self.assertFalse([line for line in lines if "\n" in line])
-        for line in INVALID_UTF8:
-            with self.assertRaises(UnicodeDecodeError):
-                line.decode()
-
     @parameterized.parameters(*MODEL_TYPES)
     def test_no_spelling_becomes_a_special_id(self, model_type):
         lines = [*all_lines(), *SURROGATES, *LONG.values()]
