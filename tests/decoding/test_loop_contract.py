@@ -87,7 +87,9 @@ class ContractTest(tf.test.TestCase, parameterized.TestCase):
         loop_cases.assert_equals_oracle(result, rows, heuristic, strategy, 30, given)
 
     def test_nothing_to_fill(self):
-        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.bool)])
+        @tf.function(
+            input_signature=[tf.TensorSpec([None, None], tf.bool)], autograph=False
+        )
         def run(valid):
             sources = tf.constant([1, 2])
             return loop_cases.unmask("fixed_k", "update_all", valid, sources, 1)
