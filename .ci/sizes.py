@@ -10,10 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE, FUNCTION, PARAMETERS = 300, 45, 8
 FOLDERS = ("cmlm_tf", "bin", "benchmarks", "docs", "examples", "tests", ".ci")
 #: What may be larger, and why.
-EXCEPTIONS: dict[str, str] = {
-    # Being redesigned.
-    "tests/translate/test_translator.py": "old",
-}
+EXCEPTIONS: dict[str, str] = {}
 
 
 def too_large(path: Path) -> Iterator[tuple[str, str]]:

@@ -232,11 +232,9 @@ def _advance(
 def _best_continuations(
     log_probs: tf.Tensor, logits: tf.Tensor, norm: tf.Tensor, top_k: TopK
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the `2 * beam` best continuations of each sentence, best first.
+    """Finds the `2 * beam` best continuations of each sentence, best first.
 
-    Returns:
-        float32 log-probabilities, int32 parent slots and int32 subword ids,
-        each `[live, 2 * beam]`.
+    Their log-probabilities, parent slots and subword ids are `[live, 2 * beam]`.
     """
     beam, vocab_size = logits.shape[1], logits.shape[2]
     per_parent = min(2 * beam, vocab_size)

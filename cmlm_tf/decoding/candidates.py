@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from cmlm_tf.decoding.lengths import valid_positions
 from cmlm_tf.decoding.loop import (
     PredictFn,
     Unmasking,
@@ -76,7 +75,7 @@ def unmask_candidates(
     """
     candidates = lengths.shape[1] or tf.shape(lengths)[1]
     length = tf.reduce_max(lengths) if length is None else length
-    valid = valid_positions(tf.reshape(lengths, [-1]), length)
+    valid = tf.sequence_mask(tf.reshape(lengths, [-1]), length)
     scored = valid
     if initial_ids is not None:
         initial_ids = tf.reshape(initial_ids, tf.shape(valid))

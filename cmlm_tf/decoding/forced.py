@@ -43,14 +43,4 @@ class Forced:
 
     def heuristic(self, choose: HeuristicFn) -> HeuristicFn:
         """Returns `choose` on the most probable tokens of the same pass."""
-
-        def choose_by_best(
-            log_probs: tf.Tensor,
-            candidates: tf.Tensor,
-            valid: tf.Tensor,
-            iteration: tf.Tensor,
-        ) -> tf.Tensor:
-            del log_probs
-            return choose(self._best, candidates, valid, iteration)
-
-        return choose_by_best
+        return lambda _, *others: choose(self._best, *others)

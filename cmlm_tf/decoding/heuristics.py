@@ -239,8 +239,7 @@ class Thresh(_Threshold):
 
     def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
         """As many as have `p > tau`."""
-        by_rank = ranking.log_probs_by_rank(ranked)
-        return ranking.count_true(by_rank > self.log_tau)
+        return ranking.count_true(ranked.log_probs > self.log_tau)
 
 
 class CombThresh(_Threshold):
@@ -259,7 +258,7 @@ class CombThresh(_Threshold):
 
     def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
         """The largest k with `p_1 * ... * p_k > tau`."""
-        joint = tf.cumsum(ranking.log_probs_by_rank(ranked), axis=1)
+        joint = tf.cumsum(ranked.log_probs, axis=1)
         return ranking.largest_rank(joint > self.log_tau)
 
 
@@ -281,7 +280,7 @@ class FcombThresh(_Threshold):
 
     def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
         """The largest k with `p(Y) * (1 - p(rest)) > tau`."""
-        by_rank = ranking.log_probs_by_rank(ranked)
+        by_rank = ranked.log_probs
         is_candidate = tf.sequence_mask(ranked.num_candidates, tf.shape(by_rank)[1])
         factors = tf.where(is_candidate, by_rank, 0.0)
         joint = tf.cumsum(by_rank, axis=1)

@@ -44,19 +44,3 @@ def oracle_lengths(
         offsets += [-distance, distance]
     lengths = reference_lengths[:, tf.newaxis] + tf.constant(offsets)
     return tf.where((lengths >= 1) & (lengths <= max_length), lengths, 0)
-
-
-def valid_positions(lengths: tf.Tensor, max_length: int | tf.Tensor) -> tf.Tensor:
-    """Marks the first positions of each row.
-
-    >>> valid_positions(tf.constant([2, 0]), 3).numpy().tolist()
-    [[True, True, False], [False, False, False]]
-
-    Args:
-        lengths: int32 `[...]`.
-        max_length: the number of positions, a scalar.
-
-    Returns:
-        bool `[..., max_length]`, True where not padding.
-    """
-    return tf.sequence_mask(lengths, max_length)

@@ -55,7 +55,6 @@ class Unmasking:
     trace: bool = False
 
     def __post_init__(self) -> None:
-        """Checks that a losing candidate can be told."""
         is_sub = isinstance(self.strategy, UpdateMaskedSub)
         if self.drop_losing_candidates and not is_sub:
             raise ValueError(
@@ -182,7 +181,9 @@ def iterative_unmask(
 
     state = _initial_state(valid, initial_ids, mask_id, pad_id)
     if unmasking.trace:
-        state = state._replace(trace=_empty_trace(state, tf.reduce_max(most_passes)))
+        repeats = [1, tf.reduce_max(most_passes), 1]
+        trace = tf.nest.map_structure(lambda x: tf.tile(x, repeats), _traced(state))
+        state = state._replace(trace=trace)
     (state,) = tf.while_loop(
         lambda state: tf.reduce_any(_is_active(state)), one_pass, (state,)
     )
@@ -273,23 +274,18 @@ def _find_losing(
     return state.dropped | (losing & ~finished)
 
 
-def _empty_trace(state: _State, num_passes: tf.Tensor) -> UnmaskTrace:
-    """Repeats the initial state: `[rows, num_passes, length]`."""
-    return UnmaskTrace(
-        *(
-            tf.tile(initial[:, tf.newaxis], [1, num_passes, 1])
-            for initial in (state.token_ids, state.log_probs, state.mask)
-        )
-    )
+def _traced(state: _State) -> UnmaskTrace:
+    """Returns what a trace keeps of a state, `[rows, 1, length]`."""
+    kept = state.token_ids, state.log_probs, state.mask
+    return UnmaskTrace(*(x[:, tf.newaxis] for x in kept))
 
 
 def _record(state: _State, trace: UnmaskTrace) -> UnmaskTrace:
     """Writes the state over this pass and all later ones."""
     passes = tf.range(1, tf.shape(trace.mask)[1] + 1)[:, tf.newaxis]
-    now = state.token_ids, state.log_probs, state.mask
-    return UnmaskTrace(
-        *(
-            tf.where(passes >= state.iteration, new[:, tf.newaxis], before)
-            for new, before in zip(now, trace, strict=True)
-        )
+    is_now_or_later = passes >= state.iteration
+    return tf.nest.map_structure(
+        lambda new, before: tf.where(is_now_or_later, new, before),
+        _traced(state),
+        trace,
     )

@@ -26,6 +26,12 @@ class Ranking(NamedTuple):
     positions: tf.Tensor
     num_candidates: tf.Tensor
 
+    @property
+    def log_probs(self) -> tf.Tensor:
+        """The candidates' log-probabilities by rank, -inf behind the last, likewise."""
+        best_first = self.sorted_scores
+        return tf.where(best_first > tf.float32.min, best_first, -math.inf)
+
 
 def rank(log_probs: tf.Tensor, candidates: tf.Tensor) -> Ranking:
     """Ranks the candidates of each row; all else comes behind them.
@@ -49,24 +55,6 @@ def rank(log_probs: tf.Tensor, candidates: tf.Tensor) -> Ranking:
     scores = tf.where(candidates, log_probs, -math.inf)
     ranked = tf.math.top_k(scores, k=tf.shape(scores)[1])
     return Ranking(scores, ranked.values, ranked.indices, count_true(candidates))
-
-
-def log_probs_by_rank(ranking: Ranking) -> tf.Tensor:
-    """Returns the candidates' log-probabilities, best first.
-
-    >>> ranking = rank(tf.constant([[-2.0, -1.0, -3.0]]),
-    ...                tf.constant([[True, True, False]]))
-    >>> log_probs_by_rank(ranking).numpy().tolist()
-    [[-1.0, -2.0, -inf]]
-
-    Args:
-        ranking: the ranked candidates.
-
-    Returns:
-        float32 `[rows, length]`, -inf behind the last candidate.
-    """
-    scores = ranking.sorted_scores
-    return tf.where(scores > tf.float32.min, scores, -math.inf)
 
 
 def select_top(ranking: Ranking, counts: tf.Tensor) -> tf.Tensor:

@@ -3,53 +3,53 @@
 Kreutzer et al. (2020), section 3.1. A strategy is two masks. `rewritable` are
 the positions whose token and score a pass may change; `candidates` are those
 that may be masked after it, among which a heuristic chooses what to unmask.
-
-Both take `mask`, bool `[rows, length]`, True where masked before the pass, and
-`valid`, bool `[rows, length]`, True where not padding, a superset of `mask`;
-both return a bool `[rows, length]` subset of `valid`.
 """
 
 import dataclasses
-from typing import Protocol
+from typing import ClassVar
 
 import tensorflow as tf
 
 
-class UpdateStrategy(Protocol):
-    """What the loop asks of a strategy."""
+@dataclasses.dataclass(frozen=True)
+class UpdateStrategy:
+    """What the loop asks of a strategy.
+
+    Both masks are of `mask`, bool `[rows, length]`, True where masked before the
+    pass, and `valid`, bool `[rows, length]`, True where not padding, a superset of
+    `mask`; both are a bool `[rows, length]` subset of `valid`.
+
+    Attributes:
+        rewrites_observed: whether a pass may change an observed token too.
+        masks_observed: whether an observed position may be masked again.
+    """
+
+    rewrites_observed: ClassVar[bool] = False
+    masks_observed: ClassVar[bool] = False
 
     def rewritable(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
         """Returns the positions whose token and score the pass may change."""
+        return valid if self.rewrites_observed else mask
 
     def candidates(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
         """Returns the positions that may be masked after the pass."""
+        return valid if self.masks_observed else mask
 
 
-@dataclasses.dataclass(frozen=True)
-class UpdateAll:
+class UpdateAll(UpdateStrategy):
     """update-all: rewrites every position, masks any.
 
     >>> mask = tf.constant([True, False, False])
     >>> valid = tf.constant([True, True, False])
     >>> UpdateAll().rewritable(mask, valid).numpy().tolist()
     [True, True, False]
-    >>> UpdateAll().candidates(mask, valid).numpy().tolist()
-    [True, True, False]
     """
 
-    def rewritable(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns every valid position."""
-        del mask
-        return valid
-
-    def candidates(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns every valid position."""
-        del mask
-        return valid
+    rewrites_observed = True
+    masks_observed = True
 
 
-@dataclasses.dataclass(frozen=True)
-class UpdateMasked:
+class UpdateMasked(UpdateStrategy):
     """update-masked: rewrites the masked positions, masks any.
 
     The strategy of Ghazvininejad et al. (2019).
@@ -62,19 +62,10 @@ class UpdateMasked:
     [True, True, False]
     """
 
-    def rewritable(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns the masked positions."""
-        del valid
-        return mask
-
-    def candidates(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns every valid position."""
-        del mask
-        return valid
+    masks_observed = True
 
 
-@dataclasses.dataclass(frozen=True)
-class UpdateMaskedSub:
+class UpdateMaskedSub(UpdateStrategy):
     """update-masked-sub: rewrites the masked positions, masks no other.
 
     The only strategy that is sure to end by itself, and the one under which the
@@ -82,21 +73,9 @@ class UpdateMaskedSub:
 
     >>> mask = tf.constant([True, False, False])
     >>> valid = tf.constant([True, True, False])
-    >>> UpdateMaskedSub().rewritable(mask, valid).numpy().tolist()
-    [True, False, False]
     >>> UpdateMaskedSub().candidates(mask, valid).numpy().tolist()
     [True, False, False]
     """
-
-    def rewritable(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns the masked positions."""
-        del valid
-        return mask
-
-    def candidates(self, mask: tf.Tensor, valid: tf.Tensor) -> tf.Tensor:
-        """Returns the masked positions."""
-        del valid
-        return mask
 
 
 #: Every strategy by the name that flags and configs give it.

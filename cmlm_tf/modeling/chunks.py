@@ -220,11 +220,9 @@ def token_sizes(
         shape: sentences, candidates and length.
         chunk_tokens: see `StaticPasses`.
     """
-    if not shape.is_fully_defined():
-        return [None]
-    grid = shape[1] * shape[2]
 
     def size(tokens: int) -> ChunkSize:
+        grid = shape[1] * shape[2]
         sentences = max(_GRID_PER_TOKEN * tokens // grid, 1)
         return ChunkSize(min(sentences, shape[0]), max(tokens, grid))
 
@@ -235,15 +233,15 @@ def logit_sizes(
     positions: int | None, chunk_logits: Sequence[int]
 ) -> list[ChunkSize | None]:
     """Returns how many of the positions go through the vocabulary at a time."""
-    if positions is None:
-        return [None]
     return _sizes(chunk_logits, positions, lambda n: ChunkSize(n, n))
 
 
 def _sizes(
-    steps: Sequence[int], total: int, size: Callable[[int], ChunkSize]
+    steps: Sequence[int], total: int | None, size: Callable[[int], ChunkSize]
 ) -> list[ChunkSize | None]:
     """Returns a size for at most a quarter, and one for all or the largest."""
+    if total is None:  # Shapes are known to XLA alone.
+        return [None]
     *smaller, largest = map(size, steps)
     last = None if total <= steps[-1] else largest
     most = total if last is None else last.capacity

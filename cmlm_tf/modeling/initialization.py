@@ -13,42 +13,22 @@ from cmlm_tf.modeling.transformer import Transformer
 _FREE_SIZES = frozenset({"dropout", "max_length"})
 
 
-@dataclasses.dataclass(frozen=True)
-class InitializationReport:
-    """Which weights came from the other model and which are new.
-
-    Attributes:
-        copied: paths of the weights that were set from the other model's.
-        new: paths of the weights that the other model does not have.
-    """
-
-    copied: tuple[str, ...]
-    new: tuple[str, ...]
-
-    def __str__(self) -> str:
-        new = ", ".join(self.new) or "none"
-        return f"{len(self.copied)} weights copied; new: {new}"
-
-
-def initialize_from(model: Transformer, initial: Transformer) -> InitializationReport:
-    """Copies every weight that both models have under the same name.
-
-    Args:
-        model: its corresponding weights are overwritten.
-        initial: a model of the same sizes and vocabulary.
+def initialize_from(model: Transformer, initial: Transformer) -> str:
+    """Copies every weight to `model` that `initial` has under the same name.
 
     Returns:
-        The report of copied and new weights.
+        How many were copied, and the names of those that only `model` has.
 
     Raises:
         UserError: where the sizes differ.
     """
     check_sizes(model.config, initial.config)
     source, target = dict(named_weights(initial)), dict(named_weights(model))
-    copied = tuple(name for name in target if name in source)
+    copied = target.keys() & source.keys()
     for name in copied:
         target[name].assign(source[name])
-    return InitializationReport(copied, tuple(n for n in target if n not in source))
+    new = ", ".join(name for name in target if name not in source)
+    return f"{len(copied)} weights copied; new: {new or 'none'}"
 
 
 def check_sizes(sizes: TransformerConfig, initial: TransformerConfig) -> None:

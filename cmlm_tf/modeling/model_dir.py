@@ -27,6 +27,9 @@ SUBWORD_FILE = "subword.model"
 WEIGHTS_FILE = "model.weights.h5"
 MODEL_FILES = (CONFIG_FILE, SUBWORD_FILE, WEIGHTS_FILE)
 
+#: The field of the config with each file's hash.
+_HASHES = {SUBWORD_FILE: "subword_sha256", WEIGHTS_FILE: "weights_sha256"}
+
 #: Bytes that HDF5 needs for a weight, beside its values, at the most.
 _WEIGHT_HEADER = 4096
 
@@ -89,23 +92,21 @@ def save_model(
     """
     role = next(name for name, kind in ROLES.items() if type(model) is kind)
     sizes = dataclasses.asdict(model.config)
-    description = {
-        "format": FORMAT,
-        "cmlm_tf": cmlm_tf.__version__,
-        "role": role,
-        "source_language": source_language,
-        "target_language": target_language,
-        "model": sizes,
-        "model_sha256": json_hash(sizes),
-    }
     try:
         with replaced_folder(directory) as folder:
             (folder / SUBWORD_FILE).write_bytes(subword_model)
             _require_room(folder, model)
             model.save_weights(folder / WEIGHTS_FILE)
-            description |= {
-                "subword_sha256": sha256_file(folder / SUBWORD_FILE),
-                "weights_sha256": sha256_file(folder / WEIGHTS_FILE),
+            hashes = {key: sha256_file(folder / name) for name, key in _HASHES.items()}
+            description = {
+                "format": FORMAT,
+                "cmlm_tf": cmlm_tf.__version__,
+                "role": role,
+                "source_language": source_language,
+                "target_language": target_language,
+                "model": sizes,
+                "model_sha256": json_hash(sizes),
+                **hashes,
                 **_CONVENTIONS,
             }
             text = json.dumps(description, indent=2) + "\n"
@@ -135,10 +136,7 @@ def load_model(
     """
     folder = Path(directory)
     description = read_description(folder, role)
-    for name, key in (
-        (SUBWORD_FILE, "subword_sha256"),
-        (WEIGHTS_FILE, "weights_sha256"),
-    ):
+    for name, key in _HASHES.items():
         check_sha256(folder / name, str(description[key]), folder / CONFIG_FILE)
     sizes = model_sizes(folder, description)
     check_weights_file(folder / WEIGHTS_FILE, sizes)
@@ -165,14 +163,7 @@ def load_model(
 def read_description(
     directory: str | os.PathLike[str], role: str | None = None
 ) -> dict:
-    """Reads and checks `config.json` of a model directory.
-
-    Args:
-        directory: the model directory.
-        role: what it must hold, `teacher` or `student`; None for either.
-
-    Returns:
-        The checked content.
+    """Reads and checks `config.json` of a model directory; see `load_model`.
 
     Raises:
         UserError: where it is missing, no JSON, not one of ours, or of a model of
@@ -189,12 +180,7 @@ def read_description(
         raise UserError(f"{path}: role must be one of {', '.join(ROLES)}")
     if role not in (None, description["role"]):
         raise UserError(f"{directory}: not a {role} but a {description['role']}")
-    for name in (
-        "source_language",
-        "target_language",
-        "subword_sha256",
-        "weights_sha256",
-    ):
+    for name in ("source_language", "target_language", *_HASHES.values()):
         value = description.get(name)
         if not isinstance(value, str) or not value.isprintable():
             raise UserError(f"{path}: {name} must be a printable string")
@@ -209,14 +195,7 @@ def read_description(
 def model_sizes(
     directory: str | os.PathLike[str], description: dict
 ) -> TransformerConfig:
-    """Checks the sizes in the description of a model directory.
-
-    Args:
-        directory: the model directory.
-        description: as `read_description` returns it.
-
-    Returns:
-        The model's sizes.
+    """Returns the sizes in what `read_description` returns of a model directory.
 
     Raises:
         UserError: they are incomplete, out of range or not those that were saved.

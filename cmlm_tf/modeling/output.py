@@ -62,8 +62,3 @@ class Reader(NamedTuple):
     read: Callable[..., tuple[tf.Tensor, ...]]
     given: tuple[tf.Tensor, ...] = ()
     dtypes: tuple[tf.DType, ...] = (tf.int32, tf.float32)
-
-
-def best_reader(banned_ids: Sequence[int]) -> Reader:
-    """Returns what reads `best_tokens`."""
-    return Reader(lambda logits: best_tokens(logits, banned_ids))

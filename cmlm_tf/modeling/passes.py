@@ -20,7 +20,7 @@ from cmlm_tf.modeling.chunks import (
     token_sizes,
 )
 from cmlm_tf.modeling.compaction import Compaction, WholeGrid, run_decoder
-from cmlm_tf.modeling.output import Reader, best_reader
+from cmlm_tf.modeling.output import Reader, best_tokens
 from cmlm_tf.modeling.student import ConditionalMaskedLM, SourceCache
 from cmlm_tf.special_ids import PAD_ID
 
@@ -91,7 +91,8 @@ class Passes(abc.ABC):
             float32 natural log-probabilities. Other positions hold values to be
             ignored.
         """
-        reader = reader or best_reader(self.student.banned_ids)
+        if reader is None:
+            reader = Reader(partial(best_tokens, banned_ids=self.student.banned_ids))
 
         def predict(input_ids: tf.Tensor, wanted: tf.Tensor) -> Values:
             ids = _grouped(input_ids, num_candidates)
@@ -110,10 +111,7 @@ class Passes(abc.ABC):
     ) -> tf.Tensor:
         """Runs the decoder; see `run_decoder` for the streams.
 
-        Args:
-            targets: sentences, each with a wanted position or to be ignored.
-            valid: bool `[rows, length]`, what may be looked at.
-            streams: what goes through the decoder, and through its last layer.
+        What is valid, bool `[rows, length]`, may be looked at.
         """
         ids = grid_of(targets.ids)
         positions = tf.zeros_like(ids) + tf.range(tf.shape(ids)[1])

@@ -6,7 +6,6 @@ import keras
 import tensorflow as tf
 
 from cmlm_tf.modeling.config import TransformerConfig
-from cmlm_tf.modeling.layers import same_segment
 from cmlm_tf.modeling.length_predictor import LengthPredictor
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, STUDENT_BANNED_IDS
@@ -44,9 +43,7 @@ class ConditionalMaskedLM(Transformer):
         """Predicts the masked subwords and the target lengths.
 
         Args:
-            batch: int32 `[batch, length]` tensors `source_ids`,
-                `source_segments`, `source_positions`, `decoder_ids` (targets
-                with MASK where masked), `target_segments`, `target_positions`.
+            batch: see `states`; decoder ids are targets with MASK where masked.
             training: whether dropout is on.
 
         Returns:
@@ -67,15 +64,7 @@ class ConditionalMaskedLM(Transformer):
         Returns:
             float `[batch, targets, model_dim]`, and the second result of `call`.
         """
-        memory = self.encode(
-            batch["source_ids"],
-            batch["source_segments"],
-            batch["source_positions"],
-            training=training,
-        )
-        segments = batch["target_segments"]
-        allowed = same_segment(segments, segments)
-        states = self.decode(batch, memory, allowed, training)
+        states, memory = self.states(batch, training, causal=False)
         lengths = self.length_predictor(
             memory, batch["source_segments"], training=training
         )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from cmlm_tf.modeling.layers import attend, heads_first, same_segment
+from cmlm_tf.modeling.layers import attend, heads_first
 from cmlm_tf.modeling.transformer import MemoryCache, Transformer
 from cmlm_tf.special_ids import PAD_ID, TEACHER_BANNED_IDS
 
@@ -37,10 +37,7 @@ class AutoregressiveTransformer(Transformer):
         """Predicts every target subword from those before it.
 
         Args:
-            batch: int32 `[batch, length]` tensors `source_ids`,
-                `source_segments`, `source_positions`, `decoder_ids` (targets
-                shifted right, BOS in front), `target_segments`,
-                `target_positions`.
+            batch: see `states`; decoder ids are targets shifted right, BOS in front.
             training: whether dropout is on.
 
         Returns:
@@ -53,17 +50,7 @@ class AutoregressiveTransformer(Transformer):
 
         The arguments are those of `call`.
         """
-        memory = self.encode(
-            batch["source_ids"],
-            batch["source_segments"],
-            batch["source_positions"],
-            training=training,
-        )
-        segments = batch["target_segments"]
-        steps = tf.range(tf.shape(segments)[1])
-        causal = steps[:, None] >= steps[None, :]
-        allowed = same_segment(segments, segments) & causal
-        return self.decode(batch, memory, allowed, training)
+        return self.states(batch, training, causal=True)[0]
 
     def start(
         self, source_ids: tf.Tensor, beam_size: int, max_steps: int | None

@@ -21,13 +21,14 @@ from cmlm_tf.modeling.layers import (
 MemoryCache = list[tuple[tf.Tensor, tf.Tensor]]
 
 
-class Encoder(keras.layers.Layer):
-    """A stack of encoder layers with a final layer norm."""
+class _Stack(keras.layers.Layer):
+    """Layers with a final layer norm: what encoder and decoder have alike."""
 
-    def __init__(self, config: TransformerConfig, **kwargs):
-        """Makes the layers."""
+    def __init__(
+        self, layers: list[keras.layers.Layer], config: TransformerConfig, **kwargs
+    ):
         super().__init__(**kwargs)
-        self.layers = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
+        self.layers = layers
         self.norm = layer_norm(config.model_dim)
         self.dropout = keras.layers.Dropout(config.dropout)
         self.build([None, None, config.model_dim])
@@ -35,6 +36,15 @@ class Encoder(keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         """Returns the shape that comes in, for `summary`."""
         return input_shape
+
+
+class Encoder(_Stack):
+    """A stack of encoder layers with a final layer norm."""
+
+    def __init__(self, config: TransformerConfig, **kwargs):
+        """Makes the layers."""
+        layers = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
+        super().__init__(layers, config, **kwargs)
 
     def call(
         self, x: tf.Tensor, segments: tf.Tensor, training: bool = False
@@ -56,20 +66,13 @@ class Encoder(keras.layers.Layer):
         return self.norm(x)
 
 
-class Decoder(keras.layers.Layer):
+class Decoder(_Stack):
     """A stack of decoder layers with a final layer norm."""
 
     def __init__(self, config: TransformerConfig, **kwargs):
         """Makes the layers."""
-        super().__init__(**kwargs)
-        self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
-        self.norm = layer_norm(config.model_dim)
-        self.dropout = keras.layers.Dropout(config.dropout)
-        self.build([None, None, config.model_dim])
-
-    def compute_output_shape(self, input_shape):
-        """Returns the shape that comes in, for `summary`."""
-        return input_shape
+        layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
+        super().__init__(layers, config, **kwargs)
 
     def call(
         self,
@@ -143,63 +146,48 @@ class Transformer(keras.Model):
         with dtype_policy(config["dtype"]):
             return cls(TransformerConfig(**config["config"]), name=config["name"])
 
-    def encode(
-        self,
-        source_ids: tf.Tensor,
-        source_segments: tf.Tensor,
-        source_positions: tf.Tensor,
-        training: bool = False,
-    ) -> tf.Tensor:
-        """Encodes sources, several sentences in a row if so numbered.
-
-        Args:
-            source_ids: int32 `[batch, sources]`, each sentence ends in EOS.
-            source_segments: int32 `[batch, sources]`, 0 at padding.
-            source_positions: int32 `[batch, sources]`, 0 at a sentence's start.
-            training: whether dropout is on.
-
-        Returns:
-            float `[batch, sources, model_dim]`; padding's states mean nothing.
-        """
-        embedded = self.embedding(source_ids, source_positions)
-        return self.encoder(embedded, source_segments, training=training)
-
     def encode_sentences(self, source_ids: tf.Tensor) -> tf.Tensor:
         """Encodes one sentence a row; PAD ids are padding.
 
         Args:
-            source_ids: int32 `[batch, sources]`.
+            source_ids: int32 `[batch, sources]`, each sentence ends in EOS.
 
         Returns:
-            float `[batch, sources, model_dim]`.
+            float `[batch, sources, model_dim]`; padding's states mean nothing.
         """
         segments = tf.cast(source_ids != 0, tf.int32)
         positions = tf.zeros_like(source_ids) + tf.range(tf.shape(source_ids)[1])
-        return self.encode(source_ids, segments, positions)
+        return self.encoder(self.embedding(source_ids, positions), segments)
 
-    def decode(
-        self,
-        batch: dict[str, tf.Tensor],
-        memory: tf.Tensor,
-        self_allowed: tf.Tensor,
-        training: bool,
-    ) -> tf.Tensor:
-        """Decodes whole targets, up to what the vocabulary's table multiplies.
+    def states(
+        self, batch: dict[str, tf.Tensor], training: bool, causal: bool
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Runs encoder and decoder over whole targets, as in training.
 
         Args:
-            batch: `decoder_ids`, `target_positions`, `target_segments`, each
-                int32 `[batch, targets]`, and `source_segments`.
-            memory: float `[batch, sources, model_dim]`.
-            self_allowed: bool `[batch, 1, targets, targets]`.
+            batch: int32 `[batch, length]` tensors `source_ids`, `source_segments`,
+                `source_positions`, `decoder_ids`, `target_segments`,
+                `target_positions`. Segments number a row's sentences from 1, 0 is
+                padding; positions count from 0 in each. Each source ends in EOS.
             training: whether dropout is on.
+            causal: whether a target position sees none behind it.
 
         Returns:
-            float `[batch, targets, model_dim]`.
+            What the vocabulary's table multiplies, float `[batch, targets,
+            model_dim]`, and the encoder's states, `[batch, sources, model_dim]`.
         """
-        return self.decoder(
+        sources, targets = batch["source_segments"], batch["target_segments"]
+        embedded = self.embedding(batch["source_ids"], batch["source_positions"])
+        memory = self.encoder(embedded, sources, training=training)
+        allowed = same_segment(targets, targets)
+        if causal:
+            steps = tf.range(tf.shape(targets)[1])
+            allowed &= steps[:, None] >= steps[None, :]
+        states = self.decoder(
             self.embedding(batch["decoder_ids"], batch["target_positions"]),
-            self_allowed,
+            allowed,
             memory,
-            same_segment(batch["target_segments"], batch["source_segments"]),
+            same_segment(targets, sources),
             training=training,
         )
+        return states, memory

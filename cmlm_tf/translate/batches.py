@@ -25,18 +25,14 @@ class BatchShapes:
         sentences_per_batch: the most sentences side by side.
         max_length: the model's longest source or target.
         static: whether shapes come from a small set, as XLA needs.
-        single: whether that set has one member, the largest batch of the longest
-            sentences.
+        single: whether that set, of static shapes, has one member, the largest batch
+            of the longest sentences.
     """
 
     sentences_per_batch: int
     max_length: int
     static: bool
     single: bool = False
-
-    def __post_init__(self) -> None:
-        if self.single and not self.static:
-            raise ValueError("a single shape is static")
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yields indices of sentences of like length, the longest first.

@@ -45,13 +45,7 @@ class TranslateBlocks(beam.DoFn):
     """Translates blocks; the workers of a process share one model."""
 
     def __init__(self, model_dir: str, options: Any, settings: dict[str, Any]):
-        """Takes what a worker needs to load the model.
-
-        Args:
-            model_dir: a folder that every worker can read.
-            options: `UnmaskingOptions` or `BeamOptions`.
-            settings: for `load_translator`.
-        """
+        """Takes what a worker needs to load the model; see `translate_shards`."""
         self._model_dir, self._options, self._settings = model_dir, options, settings
         self._shared = Shared()
 

@@ -9,7 +9,6 @@ import bisect
 import dataclasses
 import itertools
 import os
-import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +66,7 @@ class SpeedTable:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            kind: Any = typing.get_origin(field.type) or field.type
+            kind: Any = tuple if field.name == "points" else field.type
             if type(getattr(self, field.name)) is not kind:
                 raise UserError(f"{field.name} must be of type {kind.__name__}")
         for number in itertools.chain(*self.points):
@@ -136,8 +135,7 @@ class SpeedTable:
     def curve(self) -> tuple[Point, ...]:
         """Tabulates `promise`: straight lines between these points do the same.
 
-        Without interpolation they are a staircase: at the speed halfway between two
-        measured points stands one with the setting of each.
+        Without interpolation they are a staircase, upright halfway between two points.
         """
         points = list(self.points[:1])
         for slow, fast in itertools.pairwise(self.points):
@@ -169,12 +167,7 @@ def rising_points(heuristic: str, speeds: Mapping[float, float]) -> tuple[Point,
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """The tables of a model directory.
-
-    Attributes:
-        path: the file.
-        tables: at most one for each way of decoding.
-    """
+    """The tables of a model directory's file, one for each way of decoding."""
 
     path: Path
     tables: tuple[SpeedTable, ...]

@@ -70,8 +70,7 @@ class Graphs:
         if not self._xla:
             return as_arrays(self.run(function, *args))
         joined = self._joined.setdefault(function, _Joined(function))
-        vector = self.run(joined, *args).numpy()
-        return joined.layouts[_shapes(args)].unpack(vector)
+        return joined.unpack(self.run(joined, *args).numpy(), args)
 
     def num_traces(self) -> list[int]:
         """Returns how often each function was traced."""
@@ -79,48 +78,32 @@ class Graphs:
 
 
 class _Joined:
-    """A function whose tensors come as one vector; it notes where each of them lies.
-
-    Attributes:
-        layouts: by what a trace depends on.
-    """
+    """A function whose tensors come as one vector; it notes what they were."""
 
     def __init__(self, function: GraphFunction):
         self._function = function
-        self.layouts: dict[tuple, _Layout] = {}
+        self._results: dict[tuple, Any] = {}
 
     def __call__(self, *args: Any) -> tf.Tensor:
         result = self._function(*args)
-        self.layouts[_shapes(args)] = _Layout(result)
+        self._results[_shapes(args)] = tf.nest.map_structure(
+            lambda x: None if x is None else tf.TensorSpec(x.shape, x.dtype), result
+        )
         tensors = [x for x in tf.nest.flatten(result) if x is not None]
         return to_vector([tf.bitcast(x, tf.int32) for x in tensors])
 
+    def unpack(self, vector: np.ndarray, args: Any) -> Any:
+        """Returns the result for arguments; the vector is that of a call with them."""
+        left = vector
 
-class _Layout:
-    """Where tensors of static shape lie in a vector, one behind the other."""
+        def array(spec: tf.TensorSpec | None) -> np.ndarray | None:
+            nonlocal left
+            if spec is None:
+                return None
+            part, left = np.split(left, [spec.shape.num_elements()])
+            return part.view(spec.dtype.as_numpy_dtype).reshape(spec.shape.as_list())
 
-    def __init__(self, tensors: Any):
-        """Takes nested tensors, of 32 bits an element, and None."""
-        self._structure = tf.nest.map_structure(lambda _: None, tensors)
-        self._parts: list[tuple[slice, Any, tuple] | None] = []
-        end = 0
-        for x in tf.nest.flatten(tensors):
-            if x is None:
-                self._parts.append(None)
-                continue
-            start, end = end, end + x.shape.num_elements()
-            dtype = x.dtype.as_numpy_dtype
-            self._parts.append((slice(start, end), dtype, tuple(x.shape)))
-
-    def unpack(self, vector: np.ndarray) -> Any:
-        """Returns the structure with the vector's parts, int32, as they were."""
-
-        def array(part: tuple[slice, Any, tuple]) -> np.ndarray:
-            place, dtype, shape = part
-            return vector[place].view(dtype).reshape(shape)
-
-        arrays = [part and array(part) for part in self._parts]
-        return tf.nest.pack_sequence_as(self._structure, arrays)
+        return tf.nest.map_structure(array, self._results[_shapes(args)])
 
 
 def as_arrays(result: Any) -> Any:

@@ -105,16 +105,3 @@ class BeamSearchTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertEqual(found[:length].tolist(), tokens)
                 self.assertAllEqual(found[length:], np.full(len(found) - length, PAD))
                 self.assertAllClose(result.scores[sentence], score, rtol=1e-5)
-
-    def test_a_sentence_is_the_same_alone(self):
-        table = Table(7)
-        limits = np.array([9, 4, 11])
-        together = self.search(table, limits, 3, 0.6)
-        alone = self.search(table, limits[:1], 3, 0.6)
-        length = alone.lengths[0]
-        self.assertEqual(together.lengths[0], length)
-        self.assertAllEqual(together.token_ids[0, :length], alone.token_ids[0, :length])
-
-
-if __name__ == "__main__":
-    tf.test.main()

@@ -79,7 +79,3 @@ class DropLosingCandidatesTest(tf.test.TestCase, parameterized.TestCase):
         log_probs = tf.constant([[-math.inf, 0.0], [-1.0, -math.inf]])
         result = run(log_probs, [1, 2], 2)
         self.assertAllEqual(result.dropped, [False, False])
-
-
-if __name__ == "__main__":
-    tf.test.main()

@@ -61,7 +61,3 @@ class FactorizationTest(tf.test.TestCase):
         self.check(heuristics.Thresh(0.7), masks, factors)
         self.check(heuristics.CombThresh(0.6), masks, factors)
         self.check(heuristics.FcombThresh(0.5), masks, factors)
-
-
-if __name__ == "__main__":
-    tf.test.main()

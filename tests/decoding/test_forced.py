@@ -65,7 +65,3 @@ class ForcedTest(tf.test.TestCase, parameterized.TestCase):
             again = decode(forced.predict, forced.heuristic(heuristic), 1)
             self.assertAllClose(again.log_probs, own.log_probs, atol=1e-6)
             self.assertAllEqual(again.num_iterations, own.num_iterations)
-
-
-if __name__ == "__main__":
-    tf.test.main()

@@ -28,7 +28,3 @@ class RowwiseTest(tf.test.TestCase):
         )
         rows, strategy = (sizes, sources, settings), "update_masked_sub"
         loop_cases.assert_equals_oracle(result, rows, rules, strategy)
-
-
-if __name__ == "__main__":
-    tf.test.main()

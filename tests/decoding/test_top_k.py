@@ -26,7 +26,3 @@ class TopKTest(tf.test.TestCase, parameterized.TestCase):
         wanted = np.argsort(-x, axis=-1, kind="stable")[..., :k]
         self.assertAllEqual(places, wanted)
         self.assertAllEqual(values, np.take_along_axis(x, wanted, -1))
-
-
-if __name__ == "__main__":
-    tf.test.main()

@@ -1,13 +1,12 @@
 """Chunks: what is wanted is visited once, by the smallest size that holds it."""
 
 import itertools
-import math
 
 import numpy as np
 import tensorflow as tf
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
-from cmlm_tf.modeling.chunks import ChunkSize, in_chunks, token_sizes
+from cmlm_tf.modeling.chunks import ChunkSize, in_chunks
 
 
 class InChunksTest(tf.test.TestCase, parameterized.TestCase):
@@ -86,23 +85,3 @@ def _chunks(wanted, weights, sizes):
             chunk.append(left.pop(0))
         expected[chunk] = weights[chunk].sum() * 100 + size.capacity
     return expected
-
-
-class TokenSizesTest(absltest.TestCase):
-    def test_the_smaller_size_is_the_largest_within_a_quarter(self):
-        for steps in ((512, 2048, 8192), (8192,)):
-            for sentences in (1, 2, 8, 64, 512):
-                for shape in itertools.product((1, 5, 50, 100), (16, 48, 128, 1024)):
-                    grid = math.prod(shape)
-                    sizes = token_sizes(tf.TensorShape([sentences, *shape]), steps)
-                    total = sentences * grid
-                    most = total if total <= 8192 else max(grid, 8192)
-                    fitting = [n for n in steps[:-1] if 4 * max(n, grid) <= most]
-                    expected = [max(n, grid) for n in fitting[-1:]]
-                    self.assertEqual([s.capacity for s in sizes[:-1]], expected)
-                    last = None if total <= 8192 else most
-                    self.assertEqual(sizes[-1] and sizes[-1].capacity, last)
-
-
-if __name__ == "__main__":
-    tf.test.main()

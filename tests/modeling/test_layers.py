@@ -11,8 +11,7 @@ from cmlm_tf.modeling.layers import (
     heads_first,
     layer_norm,
 )
-from cmlm_tf.modeling.length_predictor import segment_means
-from tests.modeling.small import make_student, random_sources
+from tests.modeling.small import make_student
 
 
 def softmax(x):
@@ -66,21 +65,3 @@ class LayersTest(tf.test.TestCase):
             angle = position / 10000 ** (2 * i / 8)
             self.assertAllClose(table[position, i], np.sin(angle), atol=1e-6)
             self.assertAllClose(table[position, i + 4], np.cos(angle), atol=1e-6)
-
-    def test_segment_means_equal_a_loop(self):
-        rng = np.random.default_rng(1)
-        x = rng.normal(size=[3, 8, 2]).astype(np.float32)
-        segments = np.sort(rng.integers(0, 4, size=[3, 8]), axis=1)[:, ::-1].copy()
-        found = segment_means(tf.constant(x), tf.constant(segments, tf.int32))
-        for b, t in np.ndindex(3, 8):
-            if segments[b, t]:
-                own = x[b, segments[b] == segments[b, t]]
-                self.assertAllClose(found[b, t], own.mean(0), atol=1e-5)
-
-    def test_padding_does_not_change_the_length_logits(self):
-        student = make_student()
-        sources = random_sources(1, 5)
-        padded = np.pad(sources, [[0, 0], [0, 4]])
-        _, logits = student.start(tf.constant(sources))
-        _, padded_logits = student.start(tf.constant(padded))
-        self.assertAllClose(logits, padded_logits, atol=1e-5)

@@ -32,7 +32,3 @@ class PackedWeightsTest(tf.test.TestCase, parameterized.TestCase):
         bias.assign(bias.value + 1)
         before = packed.bind(lambda: tf.identity(bias.value))()
         self.assertAllClose(bias.value - before, tf.ones_like(before))
-
-
-if __name__ == "__main__":
-    tf.test.main()

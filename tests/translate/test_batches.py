@@ -2,7 +2,7 @@
 
 import random
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from cmlm_tf.translate.batches import BATCH_SIZES, LENGTHS, USUAL_LENGTH, BatchShapes
 
@@ -43,7 +43,3 @@ class BatchShapesTest(parameterized.TestCase):
         self.assertEqual(padded[0].tolist(), [9, 8, 3] + [0] * 13)
         self.assertEqual(padded[2].tolist(), [0] * 16)
         self.assertEqual(shapes.pad_lengths([5, 6]).numpy().tolist(), [5, 6] + [0] * 6)
-
-
-if __name__ == "__main__":
-    absltest.main()

@@ -15,6 +15,14 @@ from tests.hard_lines import LINES
 from tests.tiny_models import model_dir
 
 pytest.importorskip("apache_beam", reason="the extra `beam` is not installed")
+from cmlm_tf.translate.beam_pipeline import (  # noqa: E402
+    Block,
+    Shard,
+    find_shards,
+    read_blocks,
+    translate_shards,
+    write_shard,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = [*LINES["line_ends"], *LINES["reserved"], *LINES["target_language"], "", "dog"]
@@ -36,8 +44,6 @@ def write_shards(folder):
     [("student", UnmaskingOptions(length_beam=2)), ("teacher", BeamOptions(2))],
 )
 def test_equals_the_single_process(tmp_path, role, options):
-    from cmlm_tf.translate.beam_pipeline import translate_shards
-
     parts = write_shards(tmp_path)
     paths = translate_shards(
         f"{tmp_path}/in-*",
@@ -61,8 +67,6 @@ def test_equals_the_single_process(tmp_path, role, options):
 
 
 def test_a_compressed_shard_and_a_result_that_was_there(tmp_path):
-    from cmlm_tf.translate.beam_pipeline import Block, Shard, read_blocks, write_shard
-
     with gzip.open(tmp_path / "in.gz", "wb") as file:
         file.write(b"a\r\nb\xff\nc")
     shard = Shard(str(tmp_path / "in.gz"), str(tmp_path / "out"))
@@ -77,16 +81,12 @@ def test_a_compressed_shard_and_a_result_that_was_there(tmp_path):
 
 
 def test_no_input(tmp_path):
-    from cmlm_tf.translate.beam_pipeline import find_shards
-
     with pytest.raises(UserError, match="in-\\*: no such file"):
         find_shards(f"{tmp_path}/in-*", "out")
 
 
 @pytest.mark.parametrize("name", ["in-00001-of-00003", "in-00000-of-00003"])
 def test_inputs_and_model_are_not_overwritten(tmp_path, name):
-    from cmlm_tf.translate.beam_pipeline import translate_shards
-
     write_shards(tmp_path)
     (tmp_path / "in-b").rename(tmp_path / name)
     with pytest.raises(UserError, match=f"{name}: named for the output of .*/in-"):
@@ -101,8 +101,6 @@ def test_inputs_and_model_are_not_overwritten(tmp_path, name):
     [("'", "No closing quotation"), ("--runner=Fast", "Unexpected .* runner: Fast")],
 )
 def test_options_that_beam_does_not_take(tmp_path, beam_options, reason):
-    from cmlm_tf.translate.beam_pipeline import translate_shards
-
     write_shards(tmp_path)
     with pytest.raises(UserError, match=f"beam_options {beam_options}: {reason}"):
         translate_shards(

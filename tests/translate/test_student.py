@@ -102,18 +102,3 @@ class StudentTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(static.num_iterations, dynamic.num_iterations)
         self.assertAllEqual(static.best, dynamic.best)
         self.assertAllClose(static.scores, dynamic.scores, atol=1e-3)
-
-    def test_dropping_losers_keeps_the_winner(self):
-        sources = random_sources(40, 7, seed=10)
-        full = self.decode(sources, "comb_thresh", "update_masked_sub")
-        fast = self.decode(
-            sources, "comb_thresh", "update_masked_sub", drop_losing_candidates=True
-        )
-        self.assertAllEqual(fast.best, full.best)
-        for row, best in enumerate(full.best):
-            self.assertAllEqual(fast.token_ids[row, best], full.token_ids[row, best])
-        self.assertLess(fast.num_iterations.sum(), full.num_iterations.sum())
-
-
-if __name__ == "__main__":
-    tf.test.main()

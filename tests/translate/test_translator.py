@@ -38,18 +38,6 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertEqual(translation.text, "")
                 self.assertEqual(translation.num_tokens, 0)
 
-    @parameterized.product(role=["teacher", "student"])
-    def test_order_and_batches_do_not_matter(self, role):
-        translator = tiny_models.translator(role, sentences_per_batch=3)
-        forward = translator.translate(LINES)
-        backward = translator.translate(LINES[::-1])[::-1]
-        alone = [translator.translate([line])[0] for line in LINES]
-        for a, b, c in zip(forward, backward, alone, strict=True):
-            self.assertEqual(a.text, b.text)
-            self.assertEqual(a.text, c.text)
-            self.assertEqual(a.iterations, c.iterations)
-            self.assertAllClose(a.score, c.score, atol=1e-3)
-
     @parameterized.product(role=["teacher", "student"], xla=[False, True])
     def test_translators_of_one_model_do_not_share_what_is_frozen(self, role, xla):
         loaded = load_model(model_dir(role))
@@ -142,28 +130,18 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
                 self.assertEqual(translation.selected_iterations, counts[0])
                 self.assertEqual(translation.summed_iterations, sum(counts))
 
-    def test_limits_of_speed(self):
-        translator = tiny_models.translator("student")
-        for heuristic in ("mask_predict", "fixed_k"):
-            for setting in (1, 10_000):
-                options = UnmaskingOptions(heuristic, setting)
-                for translation in translator.translate(LINES[:1], options):
-                    for candidate in translation.candidates[0]:
-                        at_once = (heuristic == "fixed_k") == (setting > 1)
-                        expected = 1 if at_once else len(candidate.tokens)
-                        self.assertEqual(candidate.iterations, expected)
-
     def test_oracle_lengths_are_those_of_the_references(self):
         translator = tiny_models.translator("student")
-        lines, references = LINES[:1] + LINES[2:3], ["Katze und Hund", "Haus"]
+        references = ["Katze und Hund", "Haus", "dog " * 200, ""]
         lengths = [len(ids) for ids in translator.subwords.encode(references)]
+        self.assertGreater(lengths[2], 24)  # The model's longest.
         options = UnmaskingOptions(oracle_spread=1)
-        for translation, length in zip(
-            translator.translate(lines, options, references), lengths, strict=True
-        ):
-            found = {len(c.tokens) for c in translation.candidates[0]}
-            expected = {n for n in (length - 1, length, length + 1) if n > 0}
-            self.assertEqual(found, expected)
+        translations = translator.translate(["cat"] * 4, options, references)
+        for translation, length in zip(translations, lengths, strict=True):
+            nearest = min(max(length, 1), 24)
+            found = [len(c.tokens) for c in translation.candidates[0]]
+            expected = {nearest - 1, nearest, nearest + 1} - {0, 25}
+            self.assertCountEqual(found, expected)
 
     def test_a_trace_holds_every_pass(self):
         translator = tiny_models.translator("student")
@@ -197,36 +175,14 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
             {"drop_losing_candidates": True, "strategy": "update_all"},
             "needs update_masked_sub",
         ),
-    )
-    def test_bad_options_are_named(self, fields, message):
-        with self.assertRaisesRegex(UserError, message):
-            UnmaskingOptions(**fields)
-
-    @parameterized.parameters(
         ({"beam_size": 0}, "beam_size must be from 1 to 1000"),
         ({"beam_size": 1_000_000_000}, "beam_size must be from 1 to 1000"),
         ({"length_penalty": float("nan")}, "length_penalty"),
     )
-    def test_bad_beams_are_named(self, fields, message):
+    def test_bad_options_are_named(self, fields, message):
+        is_beam = fields.keys() & {"beam_size", "length_penalty"}
         with self.assertRaisesRegex(UserError, message):
-            BeamOptions(**fields)
-
-    def test_a_length_beam_beyond_the_model(self):
-        translator = tiny_models.translator("student")
-        with self.assertRaisesRegex(UserError, "length_beam must be at most 24"):
-            translator.translate(LINES, length_beam=25)
-
-    def test_the_largest_settings_are_as_those_that_suffice(self):
-        translator = tiny_models.translator("student")
-        for heuristic in ("mask_predict", "fixed_k"):
-            most, enough = (
-                translator.translate(
-                    LINES,
-                    UnmaskingOptions(heuristic, number, max_iterations=number),
-                )
-                for number in (1_000_000, 24)  # no target is longer
-            )
-            self.assertEqual(most, enough)
+            (BeamOptions if is_beam else UnmaskingOptions)(**fields)
 
     @parameterized.parameters(
         ({"lines": "a house"}, "lines must be a list of strings.*, not one string"),
@@ -245,15 +201,12 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         ({"options": [FAST, None]}, r"options\[1\]: .* not None"),
         ({"beam_size": 5}, "UnmaskingOptions has no 'beam_size'; there is heuristic,"),
         ({"heuristic": "best"}, "heuristic must be one of"),
+        ({"length_beam": 25}, "length_beam must be at most 24"),
     )
     def test_what_translate_does_not_take(self, arguments, message):
         translator = tiny_models.translator("student")
         with self.assertRaisesRegex(UserError, message):
             translator.translate(**{"lines": ["a", "b"], **arguments})
-
-    def test_a_teacher_takes_no_options_of_a_student(self):
-        with self.assertRaisesRegex(UserError, "takes BeamOptions, not Unmasking"):
-            tiny_models.translator("teacher").translate(LINES, UnmaskingOptions())
 
     def test_options_by_name_and_for_each_line(self):
         translator = tiny_models.translator("student", sentences_per_batch=2)
@@ -295,10 +248,3 @@ class TranslatorTest(tf.test.TestCase, parameterized.TestCase):
         (translation,) = translator.translate(["a house"], options, ["ein Haus"])
         lengths = sorted(len(c.tokens) for c in translation.candidates[0])
         self.assertEqual(lengths, list(range(1, 25)))
-
-    def test_no_lines(self):
-        self.assertEqual(tiny_models.translator("student").translate([]), [])
-
-
-if __name__ == "__main__":
-    tf.test.main()
