@@ -149,7 +149,7 @@ class MaskPredict(Heuristic):
     is_whole = True
     limits = (1, LARGEST_SETTING)
     default = 10
-    grid = (20, 15, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1)
+    grid = (40, 20, 15, 10, 8, 7, 6, 5, 4, 3, 2, 1)
 
     def num_best(self, ranked: Ranking, length: Tensor, iteration: Number) -> Tensor:
         """`min(N, t * ceil(N / T))` positions are observed then."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cmlm_tf.decoding.heuristics import HEURISTICS
+from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING
 from cmlm_tf.errors import UserError, span_inside
 from cmlm_tf.modeling.model_dir import MODEL_FILES, read_description
 from cmlm_tf.translate.options import UnmaskingOptions
@@ -31,8 +31,6 @@ KEY_FIELDS = ("heuristic", "strategy", "length_beam", "drop_losing_candidates")
 #: Of fewer lines the speed jumps at single values of tau, and depends much on which
 #: lines they are.
 FEW_LINES = 300
-#: More than any speed or setting of a table.
-_LARGEST_NUMBER = 1000
 #: Of `SpeedTable.curve`, between two measured points.
 _NUM_PIECES = 64
 
@@ -69,11 +67,13 @@ class SpeedTable:
             kind: Any = tuple if field.name == "points" else field.type
             if type(getattr(self, field.name)) is not kind:
                 raise UserError(f"{field.name} must be of type {kind.__name__}")
+        if self.num_lines < 1:
+            raise UserError("num_lines must be at least 1")
         for number in itertools.chain(*self.points):
-            if type(number) not in (int, float) or not 0 < number < _LARGEST_NUMBER:
+            if type(number) not in (int, float) or not 0 < number <= LARGEST_SETTING:
                 raise UserError(
-                    "points: speedup and setting must be numbers above 0 and below "
-                    f"{_LARGEST_NUMBER}, not {number!r}"
+                    "points: speedup and setting must be numbers above 0 and at most "
+                    f"{LARGEST_SETTING}, not {number!r}"
                 )
         for point in self.points:
             UnmaskingOptions(setting=point.setting, **self.key)
@@ -232,7 +232,9 @@ def load_calibration(model_dir: str | os.PathLike[str]) -> Calibration | None:
             table = _read_table(record)
         except UserError as error:
             raise UserError(f"{path}: tables[{number}]: {error}") from error
-        tables.setdefault(_describe(table.key), table)
+        if _describe(table.key) in tables:
+            raise UserError(f"{path}: tables: two are for {_describe(table.key)}")
+        tables[_describe(table.key)] = table
     return Calibration(path, tuple(tables.values()))
 
 
