@@ -89,7 +89,7 @@ def lengths(bench: Workbench) -> Result:
             tried = taus_around(speed, LENGTHS_SPEED)
         else:
             tried = {setting: speed(setting) for setting in HEURISTICS[heuristic].grid}
-        table = _table(bench, heuristic, tried, 0)
+        table = _table(bench, heuristic, tried, num_lines=1)  # What was measured alone.
         for target in _reached(table, [LENGTHS_SPEED], "lengths, test"):
             setting = table.promise(target).setting
             name = _named(UnmaskingOptions(heuristic, setting))
