@@ -23,7 +23,7 @@ _SMALL_MODEL = (
     "--config.data.tokens_per_batch=512 --config.evaluation.bleu_sentences=8 "
     "--config.evaluation.every=20 --config.training.max_steps=20"
 )
-#: In place of the first block.
+#: In place of the first block. A student of so few updates is slow.
 _SMALL_SETTINGS = f"""
 python {ROOT}/examples/toy_corpus.py --output_dir=. --train_pairs=400 --other_pairs=40
 TRAIN=files:train.en,train.de
@@ -35,7 +35,7 @@ TEST_REFERENCE=few.de
 head -n 2 test.en >few.en
 head -n 2 test.de >few.de
 TEST_SENTENCE='The child reads a book.'
-SPEEDS=2
+SPEEDS=0.5
 OTHER_TEACHER='{_SMALL_MODEL}'
 OTHER_STUDENT='{_SMALL_MODEL}'
 """
