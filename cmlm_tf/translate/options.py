@@ -1,6 +1,7 @@
 """How a model decodes, as users choose it."""
 
 import dataclasses
+import numbers
 
 from cmlm_tf.decoding.heuristics import HEURISTICS, LARGEST_SETTING, CombThresh
 from cmlm_tf.decoding.strategies import STRATEGIES
@@ -17,7 +18,7 @@ class UnmaskingOptions:
     Attributes:
         heuristic: a name of `HEURISTICS`: `mask_predict`, `fixed_k`, `thresh`,
             `comb_thresh` or `fcomb_thresh`.
-        setting: T, K or tau, whatever the heuristic takes.
+        setting: T, K or tau, whatever the heuristic takes; by default its own default.
         strategy: `update_all`, `update_masked` or `update_masked_sub`.
         length_beam: number of length candidates.
         oracle_spread: with reference lengths, how far candidates lie around.
@@ -30,7 +31,7 @@ class UnmaskingOptions:
     """
 
     heuristic: str = CombThresh.name
-    setting: float = CombThresh.default
+    setting: float = None  # type: ignore[assignment]  # The rule's own default.
     strategy: str = "update_masked_sub"
     length_beam: int = 5
     oracle_spread: int = 0
@@ -40,26 +41,35 @@ class UnmaskingOptions:
     trace: bool = False
 
     def __post_init__(self) -> None:
-        if self.heuristic not in HEURISTICS:
+        if self.heuristic not in list(HEURISTICS):
             raise UserError(
                 f"heuristic must be one of {', '.join(HEURISTICS)}, "
                 f"not {self.heuristic!r}"
             )
+        rule = HEURISTICS[self.heuristic]
+        if self.setting is None:
+            object.__setattr__(self, "setting", rule.default)  # type: ignore[unreachable]
         try:
-            HEURISTICS[self.heuristic].check(self.setting)
+            rule.check(self.setting)
         except ValueError as error:
             raise UserError(str(error)) from error
-        if self.strategy not in STRATEGIES:
+        except TypeError as error:
+            line = f"{rule.name}: {rule.requirement()}, not {self.setting!r}"
+            raise UserError(line) from error
+        if self.strategy not in list(STRATEGIES):
             raise UserError(
                 f"strategy must be one of {', '.join(STRATEGIES)}, "
                 f"not {self.strategy!r}"
             )
         for name in ("length_beam", "max_iterations"):
             value = getattr(self, name)
-            if value is not None and not 1 <= value <= LARGEST_SETTING:
+            if name == "max_iterations" and value is None:
+                continue
+            is_whole = isinstance(value, numbers.Integral)
+            if not is_whole or not 1 <= value <= LARGEST_SETTING:
                 raise UserError(
                     f"{name} must be at least 1 and at most {LARGEST_SETTING}, "
-                    f"not {value}"
+                    f"not {value!r}"
                 )
         if self.oracle_spread < 0:
             raise UserError(f"oracle_spread must not be below 0: {self.oracle_spread}")
