@@ -13,7 +13,8 @@ options, calibration, sweeps and serving know of it. A new one needs a line in
 import abc
 import dataclasses
 import math
-from typing import ClassVar, TypeAlias
+import numbers
+from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
@@ -101,7 +102,7 @@ class Heuristic(abc.ABC):
         return f"{cls.setting_name()} must be {wanted}"
 
     @classmethod
-    def check(cls, setting: float) -> None:
+    def check(cls, setting: Any) -> None:
         """Raises a `ValueError` unless a Python number can be the setting.
 
         >>> CombThresh.check(0.1)
@@ -110,8 +111,10 @@ class Heuristic(abc.ABC):
         ValueError: comb_thresh: tau must be from 0 to 1, not 1.5
         """
         low, high = cls.limits
-        if not low <= setting <= high or (cls.is_whole and setting % 1):
-            raise ValueError(f"{cls.name}: {cls.requirement()}, not {setting}")
+        is_number = isinstance(setting, numbers.Real)
+        fits = is_number and low <= setting <= high
+        if not fits or (cls.is_whole and setting % 1):
+            raise ValueError(f"{cls.name}: {cls.requirement()}, not {setting!r}")
 
     @classmethod
     def place(cls, setting: float) -> float:

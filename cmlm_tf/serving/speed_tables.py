@@ -54,9 +54,9 @@ def find_settings(
 
 def _look_up(table: SpeedTable, targets: tf.Tensor) -> tf.Tensor:
     """Returns the settings, float64 `[batch]`, of speeds inside a table."""
-    curve = tf.constant(table.curve(), tf.float64)
-    right = tf.searchsorted(curve[:, 0], targets)
-    right = tf.minimum(right, len(table.curve()) - 1)
+    points = table.curve()
+    curve = tf.constant(points, tf.float64)
+    right = tf.minimum(tf.searchsorted(curve[:, 0], targets), len(points) - 1)
     fast, slow = tf.gather(curve, right), tf.gather(curve, tf.maximum(right - 1, 0))
     share = tf.math.divide_no_nan(targets - slow[:, 0], fast[:, 0] - slow[:, 0])
     share = tf.clip_by_value(share, 0.0, 1.0)

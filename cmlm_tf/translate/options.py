@@ -53,9 +53,6 @@ class UnmaskingOptions:
             rule.check(self.setting)
         except ValueError as error:
             raise UserError(str(error)) from error
-        except TypeError as error:
-            line = f"{rule.name}: {rule.requirement()}, not {self.setting!r}"
-            raise UserError(line) from error
         if self.strategy not in list(STRATEGIES):
             raise UserError(
                 f"strategy must be one of {', '.join(STRATEGIES)}, "
